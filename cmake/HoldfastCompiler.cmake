@@ -1,0 +1,40 @@
+# How everything of ours is compiled: holdfast_compiled_as_ours(<target>).
+
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  find_program(HOLDFAST_CCACHE ccache)
+  mark_as_advanced(HOLDFAST_CCACHE)
+  if(HOLDFAST_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${HOLDFAST_CCACHE}")
+  endif()
+endif()
+
+if(HOLDFAST_SANITIZE STREQUAL "address")
+  set(holdfast_sanitize_flags -fsanitize=address,undefined -fno-sanitize-recover=all)
+elseif(HOLDFAST_SANITIZE STREQUAL "thread")
+  set(holdfast_sanitize_flags -fsanitize=thread)
+elseif(HOLDFAST_SANITIZE)
+  message(FATAL_ERROR "HOLDFAST_SANITIZE is ${HOLDFAST_SANITIZE}: give address, thread or nothing")
+endif()
+if(holdfast_sanitize_flags)
+  add_compile_options(${holdfast_sanitize_flags} -fno-omit-frame-pointer)
+  add_link_options(${holdfast_sanitize_flags})
+endif()
+
+option(HOLDFAST_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
+
+function(holdfast_compiled_as_ours target)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${HOLDFAST_WERROR}>:-Werror>)
+  # g++ 12 sees ghosts in a std::variant or std::optional that is moved.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  set_target_properties(${target} PROPERTIES
+    CXX_EXTENSIONS OFF
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON)
+endfunction()

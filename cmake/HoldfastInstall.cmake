@@ -1,0 +1,41 @@
+# cmake --install: headers, library, program, the CMake package and the pkg-config file.
+
+include(CMakePackageConfigHelpers)
+
+set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/holdfast")
+
+install(TARGETS holdfast EXPORT holdfast-targets)
+install(DIRECTORY include/holdfast TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
+if(HOLDFAST_PROGRAM)
+  install(TARGETS holdfast_program)
+endif()
+
+install(EXPORT holdfast-targets NAMESPACE holdfast:: DESTINATION "${package_folder}")
+configure_package_config_file(cmake/holdfast-config.cmake.in holdfast-config.cmake
+  INSTALL_DESTINATION "${package_folder}")
+# Before 1.0 a minor version may break its users.
+write_basic_package_version_file(holdfast-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${CMAKE_CURRENT_BINARY_DIR}/holdfast-config.cmake"
+  "${CMAKE_CURRENT_BINARY_DIR}/holdfast-config-version.cmake"
+  DESTINATION "${package_folder}")
+if(NOT BUILD_SHARED_LIBS AND "local" IN_LIST HOLDFAST_STORES)
+  install(FILES cmake/FindLMDB.cmake DESTINATION "${package_folder}")
+endif()
+
+# A program that links the shared library needs nothing else; one that links the static library
+# needs what is inside, also when it does not say --static.
+set(pc_requires "")
+if("local" IN_LIST HOLDFAST_STORES)
+  set(pc_requires "lmdb")
+endif()
+if(BUILD_SHARED_LIBS)
+  set(pc_dependencies "Libs: -L\${libdir} -lholdfast")
+else()
+  set(pc_dependencies "Requires: ${pc_requires}\nLibs: -L\${libdir} -lholdfast -pthread")
+endif()
+file(RELATIVE_PATH pc_prefix_from_here
+  "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+configure_file(cmake/holdfast.pc.in holdfast.pc @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/holdfast.pc"
+  DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <holdfast/error.hpp>
+#include <holdfast/export.hpp>
+#include <holdfast/hold.hpp>
+#include <holdfast/multi_lock.hpp>
+#include <holdfast/mutex.hpp>
+#include <holdfast/options.hpp>
+#include <holdfast/recursive_mutex.hpp>
+#include <holdfast/semaphore.hpp>
+#include <holdfast/shared_mutex.hpp>
+
+namespace holdfast::inline v0 {
+
+namespace core {
+class Context;
+}
+
+/// A contender, as a listing shows it.
+struct ContenderInfo {
+    std::string owner;
+    std::uint64_t fence = 0;  ///< 0 while it waits
+    std::chrono::milliseconds lease_left{0};
+    std::uint64_t weight = 0;
+    std::uint64_t capacity = 0;
+};
+
+/// A resource and its line, as a listing shows it.
+struct ResourceInfo {
+    std::string name;
+    std::vector<ContenderInfo> holders;
+    std::vector<ContenderInfo> waiters;  ///< in line order
+};
+
+/// A connection to one store, and the source of locks on it. A shared handle: copies are the same
+/// client, and locks and holds keep it alive. After fork() all of them are inert in the child.
+/// Threads: all members may be called from any thread.
+class HOLDFAST_EXPORT Client {
+public:
+    /// Each throws Error for a bad name, lease or weight, and for what the store cannot do.
+    Mutex mutex(std::string name, LockOptions options = {}) const;
+    RecursiveMutex recursive_mutex(std::string name, LockOptions options = {}) const;
+    SharedMutex shared_mutex(std::string name, LockOptions options = {}) const;
+    Semaphore semaphore(std::string name, std::uint32_t capacity, LockOptions options = {}) const;
+    MultiLock multi_lock(std::vector<std::string> names, LockOptions options = {}) const;
+
+    /// Calls `function(hold)` while holding `name`. Throws Error with errc::lost when the hold was
+    /// lost by the time the function returned: what it did may have met another holder.
+    template <std::invocable<const Hold&> Function>
+    decltype(auto) with_lock(std::string name, Function&& function, LockOptions options = {}) const {
+        Mutex guard = mutex(std::move(name), std::move(options));
+        const Hold hold = guard.acquire();
+        if constexpr (std::is_void_v<std::invoke_result_t<Function, const Hold&>>) {
+            std::forward<Function>(function)(hold);
+            throw_if_lost(hold);
+        } else {
+            decltype(auto) result = std::forward<Function>(function)(hold);
+            throw_if_lost(hold);
+            return result;
+        }
+    }
+
+    /// All resources that have a contender and whose name starts with `prefix`, sorted by name.
+    std::vector<ResourceInfo> inspect(std::string_view prefix = {}) const;
+
+    const std::string& owner() const noexcept;
+    /// The store's URL without its password.
+    const std::string& store() const noexcept;
+
+private:
+    friend Client connect(std::string_view url, ClientOptions options);
+    friend class core::Context;
+    explicit Client(std::shared_ptr<core::Context> context) noexcept;
+    static void throw_if_lost(const Hold& hold);
+    std::shared_ptr<core::Context> context_;
+};
+
+/// Connects to a store. No URL: the embedded one, for every process of this machine and user.
+/// Throws Error: errc::bad_configuration, errc::unreachable.
+HOLDFAST_EXPORT Client connect(std::string_view url = {}, ClientOptions options = {});
+
+}  // namespace holdfast::inline v0

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <holdfast/callback.hpp>
+#include <holdfast/export.hpp>
+
+namespace holdfast::inline v0 {
+
+namespace core {
+class HoldState;
+}
+
+/// Why a hold is no longer one.
+enum class Loss : std::uint8_t {
+    none,       ///< it is held, or was released by its user
+    overdue,    ///< the store could not be heard of before the lease ran out, or we were paused
+    ended,      ///< the store says that the contender is gone: expired, broken or flushed
+    inherited,  ///< this is a forked child: the hold belongs to the parent
+};
+
+/// How a release went.
+enum class Released : std::uint8_t {
+    in_time,   ///< the store took it back while the lease stood
+    too_late,  ///< the lease had ended, another holder may have run
+    unknown,   ///< the store could not be asked; it is taken out in the background, or by its lease
+};
+
+/// An admitted contender. Movable; given back when it is destroyed. Its lease is renewed by itself
+/// until then.
+/// Threads: the const members may be called from any thread while another one releases.
+class HOLDFAST_EXPORT Hold {
+public:
+    Hold(Hold&&) noexcept;
+    Hold& operator=(Hold&&) noexcept;
+    ~Hold();
+
+    /// The number of this hold: strictly larger than that of every earlier hold of the resource.
+    /// Give it to what the lock guards, so that it can refuse a late writer. Of a hold of several
+    /// resources: that of the first in name order.
+    std::uint64_t fence() const noexcept;
+    /// One fence for each resource, in the order of their names (see MultiLock::names()).
+    const std::vector<std::uint64_t>& fences() const noexcept;
+    /// The resource's name; of several, the first.
+    const std::string& name() const noexcept;
+
+    /// Whether the lease still stands, by the clock, at this moment; exact also after a pause of
+    /// the process. No check is atomic with the work that follows it: that is what fence() is for.
+    bool held() const noexcept;
+    /// How long the hold can be trusted if nothing more is heard of the store; zero when lost.
+    std::chrono::nanoseconds remaining() const noexcept;
+    /// Fires before the lease runs out while the process is scheduled, else as soon as it runs
+    /// again. Its callbacks run on the client's callback thread, never on the renewing one.
+    std::stop_token lost() const noexcept;
+    Loss loss() const noexcept;
+
+    /// Gives the resource back. May be repeated; later calls answer what the first one did.
+    Released release() noexcept;
+
+private:
+    friend class core::HoldState;
+    explicit Hold(std::shared_ptr<core::HoldState> state) noexcept;
+    std::shared_ptr<core::HoldState> state_;
+};
+
+/// A Hold, or nothing because the resource was busy. Optional-like; asking a temporary whether it
+/// has a hold does not compile, for the hold would be gone before the guarded work starts:
+///     if (semaphore.try_acquire()) work();              // does not compile
+///     if (auto hold = semaphore.try_acquire()) work();  // guarded
+class [[nodiscard]] Attempt {
+public:
+    Attempt() = default;
+    Attempt(Hold hold) : hold_(std::move(hold)) {}
+
+    explicit operator bool() const& noexcept { return hold_.has_value(); }
+    explicit operator bool() const&& = delete;
+    bool has_value() const& noexcept { return hold_.has_value(); }
+    bool has_value() const&& = delete;
+
+    Hold* operator->() noexcept { return &*hold_; }
+    const Hold* operator->() const noexcept { return &*hold_; }
+    Hold& operator*() & noexcept { return *hold_; }
+    const Hold& operator*() const& noexcept { return *hold_; }
+    Hold&& operator*() && noexcept { return std::move(*hold_); }
+    /// Throws std::bad_optional_access when the resource was busy.
+    Hold& value() & { return hold_.value(); }
+    Hold&& value() && { return std::move(hold_).value(); }
+
+private:
+    std::optional<Hold> hold_;
+};
+
+/// How an asynchronous acquisition ends, called once on the client's callback thread: a failure,
+/// or null and an Attempt.
+using OnAcquired = Callback<void(std::exception_ptr, Attempt)>;
+
+}  // namespace holdfast::inline v0

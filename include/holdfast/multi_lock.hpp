@@ -1,0 +1,43 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <holdfast/export.hpp>
+#include <holdfast/hold.hpp>
+
+namespace holdfast::inline v0 {
+
+namespace core {
+class MultiLockState;
+}
+
+/// Several resources, exclusively, all or none. They are taken in the order of their names, so
+/// users of overlapping sets never wait for each other in a circle; a name given twice counts once.
+/// Threads: all members may be called from any thread; each acquisition is a contender of its own.
+class HOLDFAST_EXPORT MultiLock {
+public:
+    MultiLock(const MultiLock&) = delete;
+    MultiLock& operator=(const MultiLock&) = delete;
+    ~MultiLock();
+
+    [[nodiscard]] Hold acquire(std::stop_token stop = {});
+    Attempt try_acquire();
+    Attempt try_acquire_for(std::chrono::nanoseconds patience, std::stop_token stop = {});
+    void async_acquire(OnAcquired done, std::stop_token stop = {});
+    /// Gives all of a hold back, as its destructor does, and says how that went.
+    Released release(Hold hold) noexcept;
+
+    /// Sorted, each once; Hold::fences() has this order.
+    const std::vector<std::string>& names() const noexcept;
+
+private:
+    friend class Client;
+    explicit MultiLock(std::unique_ptr<core::MultiLockState> state) noexcept;
+    std::unique_ptr<core::MultiLockState> state_;
+};
+
+}  // namespace holdfast::inline v0

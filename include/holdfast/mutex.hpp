@@ -1,0 +1,66 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include <holdfast/export.hpp>
+#include <holdfast/hold.hpp>
+
+namespace holdfast::inline v0 {
+
+namespace core {
+class MutexState;
+}
+
+/// The exclusive lock of one resource. TimedLockable, so it serves std::unique_lock,
+/// std::scoped_lock and std::condition_variable_any.
+/// Threads: all members may be called from any thread. Threads that share one Mutex queue for
+/// `lock()` on the object first, until its `unlock()`, also after a loss; then in the store.
+/// std::scoped_lock over two objects of one resource never returns: use MultiLock.
+class HOLDFAST_EXPORT Mutex {
+public:
+    Mutex(const Mutex&) = delete;
+    Mutex& operator=(const Mutex&) = delete;
+    ~Mutex();
+
+    /// Throws Error: errc::deadlock when this thread has locked it already, or what the store says.
+    void lock();
+    bool try_lock();
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period>& patience) {
+        return lock_within(std::chrono::ceil<std::chrono::nanoseconds>(patience));
+    }
+    template <class ClockType, class Duration>
+    bool try_lock_until(const std::chrono::time_point<ClockType, Duration>& deadline) {
+        return try_lock_for(deadline - ClockType::now());
+    }
+    /// Any thread may unlock. Never throws: what cannot be told to the store now is taken out in
+    /// the background.
+    void unlock() noexcept;
+    /// The hold behind lock(). Only while it is locked.
+    const Hold& hold() const noexcept;
+
+    /// Each call is a contender of its own. Throws Error with errc::cancelled when `stop` ends the
+    /// wait.
+    [[nodiscard]] Hold acquire(std::stop_token stop = {});
+    /// Empty when busy.
+    Attempt try_acquire();
+    /// Empty when busy for that long, or stopped. A negative patience is an error.
+    Attempt try_acquire_for(std::chrono::nanoseconds patience, std::stop_token stop = {});
+    /// Waits without a thread. `done` is always called, once, on the client's callback thread.
+    void async_acquire(OnAcquired done, std::stop_token stop = {});
+    void async_try_acquire_for(std::chrono::nanoseconds patience, OnAcquired done,
+                               std::stop_token stop = {});
+
+    const std::string& name() const noexcept;
+
+private:
+    friend class Client;
+    explicit Mutex(std::unique_ptr<core::MutexState> state) noexcept;
+    bool lock_within(std::chrono::nanoseconds patience);
+    std::unique_ptr<core::MutexState> state_;
+};
+
+}  // namespace holdfast::inline v0

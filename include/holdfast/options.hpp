@@ -1,0 +1,38 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace holdfast::inline v0 {
+
+class Observer;
+
+/// Who comes first. `fifo` admits in line order; `barging` lets a newcomer take a free resource,
+/// which is faster under contention and can starve a waiter.
+enum class Fairness : std::uint8_t { fifo, barging };
+
+/// How a lock behaves. All users of one resource must agree on capacity and fairness.
+struct LockOptions {
+    /// How long the store keeps a contender without hearing of it: 100 ms to 24 h.
+    std::chrono::milliseconds lease = std::chrono::seconds{30};
+    /// Unset: the store's own. What the store cannot do is refused when the lock is made.
+    std::optional<Fairness> fairness = std::nullopt;
+    /// Who asks, as listings show it and as `reenter` compares it. Empty: the client's own.
+    std::string owner = {};
+    /// Join a hold that the same owner has already, in whichever process: same fence, no added
+    /// weight. Set it only where parallel users of one owner need not exclude each other.
+    bool reenter = false;
+};
+
+/// How a client behaves.
+struct ClientOptions {
+    /// The owner of all locks that name none. Empty: `host:pid:random`.
+    std::string owner = {};
+    /// Told of what happens, for logs and metrics.
+    std::shared_ptr<Observer> observer = nullptr;
+};
+
+}  // namespace holdfast::inline v0

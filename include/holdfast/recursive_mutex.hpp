@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <holdfast/export.hpp>
+#include <holdfast/hold.hpp>
+
+namespace holdfast::inline v0 {
+
+namespace core {
+class RecursiveMutexState;
+}
+
+/// An exclusive lock that the thread which has it may lock again. It counts per thread, inside the
+/// process: a re-entry costs no round trip. The thread that locked it must unlock it.
+/// Threads: all members may be called from any thread.
+class HOLDFAST_EXPORT RecursiveMutex {
+public:
+    RecursiveMutex(const RecursiveMutex&) = delete;
+    RecursiveMutex& operator=(const RecursiveMutex&) = delete;
+    ~RecursiveMutex();
+
+    /// Throws Error with errc::lost when this thread's hold behind it was lost meanwhile: entering
+    /// again would be unguarded.
+    void lock();
+    bool try_lock();
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period>& patience) {
+        return lock_within(std::chrono::ceil<std::chrono::nanoseconds>(patience));
+    }
+    template <class ClockType, class Duration>
+    bool try_lock_until(const std::chrono::time_point<ClockType, Duration>& deadline) {
+        return try_lock_for(deadline - ClockType::now());
+    }
+    void unlock() noexcept;
+    /// The hold behind lock(). Only while it is locked.
+    const Hold& hold() const noexcept;
+    const std::string& name() const noexcept;
+
+private:
+    friend class Client;
+    explicit RecursiveMutex(std::unique_ptr<core::RecursiveMutexState> state) noexcept;
+    bool lock_within(std::chrono::nanoseconds patience);
+    std::unique_ptr<core::RecursiveMutexState> state_;
+};
+
+}  // namespace holdfast::inline v0

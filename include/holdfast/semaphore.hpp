@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include <holdfast/export.hpp>
+#include <holdfast/hold.hpp>
+
+namespace holdfast::inline v0 {
+
+namespace core {
+class SemaphoreState;
+}
+
+/// A resource with `capacity` permits, of which each hold takes one or more. All users of one name
+/// must name the same capacity.
+/// Threads: all members may be called from any thread; each acquisition is a contender of its own.
+class HOLDFAST_EXPORT Semaphore {
+public:
+    Semaphore(const Semaphore&) = delete;
+    Semaphore& operator=(const Semaphore&) = delete;
+    ~Semaphore();
+
+    [[nodiscard]] Hold acquire(std::uint32_t permits = 1, std::stop_token stop = {});
+    Attempt try_acquire(std::uint32_t permits = 1);
+    Attempt try_acquire_for(std::chrono::nanoseconds patience, std::uint32_t permits = 1,
+                            std::stop_token stop = {});
+    void async_acquire(OnAcquired done, std::uint32_t permits = 1, std::stop_token stop = {});
+    /// Gives a hold's permits back, as its destructor does, and says how that went.
+    Released release(Hold hold) noexcept;
+
+    std::uint32_t capacity() const noexcept;
+    const std::string& name() const noexcept;
+
+private:
+    friend class Client;
+    explicit Semaphore(std::unique_ptr<core::SemaphoreState> state) noexcept;
+    std::unique_ptr<core::SemaphoreState> state_;
+};
+
+}  // namespace holdfast::inline v0

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include <holdfast/export.hpp>
+#include <holdfast/hold.hpp>
+
+namespace holdfast::inline v0 {
+
+namespace core {
+class SharedMutexState;
+}
+
+/// A read-write lock of one resource: many shared holds, or one exclusive. With fifo a reader that
+/// arrives after a waiting writer queues behind it. Serves std::unique_lock and std::shared_lock.
+/// Threads: all members may be called from any thread. `lock()` queues on the object first;
+/// every `lock_shared()` is a contender of its own, and `unlock_shared()` gives back that of the
+/// calling thread if it has one.
+class HOLDFAST_EXPORT SharedMutex {
+public:
+    SharedMutex(const SharedMutex&) = delete;
+    SharedMutex& operator=(const SharedMutex&) = delete;
+    ~SharedMutex();
+
+    /// Throws Error: errc::deadlock when this thread has locked it already, in whichever way.
+    void lock();
+    bool try_lock();
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period>& patience) {
+        return lock_within(std::chrono::ceil<std::chrono::nanoseconds>(patience));
+    }
+    template <class ClockType, class Duration>
+    bool try_lock_until(const std::chrono::time_point<ClockType, Duration>& deadline) {
+        return try_lock_for(deadline - ClockType::now());
+    }
+    void unlock() noexcept;
+
+    void lock_shared();
+    bool try_lock_shared();
+    template <class Rep, class Period>
+    bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& patience) {
+        return lock_shared_within(std::chrono::ceil<std::chrono::nanoseconds>(patience));
+    }
+    template <class ClockType, class Duration>
+    bool try_lock_shared_until(const std::chrono::time_point<ClockType, Duration>& deadline) {
+        return try_lock_shared_for(deadline - ClockType::now());
+    }
+    void unlock_shared() noexcept;
+
+    /// The exclusive hold behind lock(). Only while it is locked.
+    const Hold& hold() const noexcept;
+
+    /// As in Mutex: each call is a contender of its own.
+    [[nodiscard]] Hold acquire(std::stop_token stop = {});
+    Attempt try_acquire();
+    Attempt try_acquire_for(std::chrono::nanoseconds patience, std::stop_token stop = {});
+    void async_acquire(OnAcquired done, std::stop_token stop = {});
+    [[nodiscard]] Hold acquire_shared(std::stop_token stop = {});
+    Attempt try_acquire_shared();
+    Attempt try_acquire_shared_for(std::chrono::nanoseconds patience, std::stop_token stop = {});
+    void async_acquire_shared(OnAcquired done, std::stop_token stop = {});
+
+    const std::string& name() const noexcept;
+
+private:
+    friend class Client;
+    explicit SharedMutex(std::unique_ptr<core::SharedMutexState> state) noexcept;
+    bool lock_within(std::chrono::nanoseconds patience);
+    bool lock_shared_within(std::chrono::nanoseconds patience);
+    std::unique_ptr<core::SharedMutexState> state_;
+};
+
+}  // namespace holdfast::inline v0

@@ -1,0 +1,44 @@
+#include "cli/duration.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+namespace holdfast::cli {
+namespace {
+
+constexpr double longest_in_seconds = 100.0 * 365 * 24 * 3600;
+
+std::optional<double> seconds_in(std::string_view unit) {
+    if (unit.empty() || unit == "s") return 1;
+    if (unit == "ms") return 0.001;
+    if (unit == "m") return 60;
+    if (unit == "h") return 3600;
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text) {
+    double count = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stopped, error] =
+        std::from_chars(text.data(), end, count, std::chars_format::fixed);
+    const auto unit = seconds_in(std::string_view(stopped, end));
+    if (error != std::errc{} || !unit) return std::nullopt;
+    const double seconds = count * *unit;
+    if (!std::isfinite(seconds) || std::signbit(seconds) || seconds > longest_in_seconds) {
+        return std::nullopt;
+    }
+    return std::chrono::ceil<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
+}
+
+std::string show_duration(std::chrono::nanoseconds duration) {
+    const double seconds = std::chrono::duration<double>(duration).count();
+    if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1000);
+    if (seconds < 600) return fmt::format("{:.1f} s", seconds);
+    return fmt::format("{:.0f} min", seconds / 60);
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,30 @@
+#include "cli/exit_code.hpp"
+
+namespace holdfast::cli {
+
+ExitCode exit_code_of(const Error& error) {
+    if (error.code().category() != error_category()) return internal_error;
+    switch (static_cast<errc>(error.code().value())) {
+        case errc::invalid_argument:
+        case errc::not_supported:
+        case errc::deadlock:
+            return usage;
+        // What the users of one resource do not agree on, or what the store cannot read, no
+        // repetition mends.
+        case errc::bad_configuration:
+        case errc::conflict:
+        case errc::corrupt:
+            return bad_configuration;
+        case errc::unreachable:
+            return unreachable;
+        case errc::lost:
+            return hold_lost;
+        case errc::cancelled:
+            return not_acquired;
+        case errc::inherited:
+            return internal_error;
+    }
+    return internal_error;
+}
+
+}  // namespace holdfast::cli

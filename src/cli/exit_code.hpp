@@ -1,0 +1,24 @@
+#pragma once
+
+#include <holdfast/error.hpp>
+
+namespace holdfast::cli {
+
+/// How the program ends when it is not the command's own code. The numbers of sysexits(3) and of
+/// the shells.
+enum ExitCode : int {
+    success = 0,
+    usage = 64,
+    unreachable = 69,
+    internal_error = 70,
+    not_acquired = 75,
+    hold_lost = 76,
+    bad_configuration = 78,
+    cannot_execute = 126,
+    command_not_found = 127,
+    ended_by_signal = 128,  ///< plus the signal's number
+};
+
+ExitCode exit_code_of(const Error& error);
+
+}  // namespace holdfast::cli

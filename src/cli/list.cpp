@@ -1,0 +1,121 @@
+#include "cli/list.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include <holdfast/holdfast.hpp>
+
+#include "cli/duration.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/help.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Row = std::vector<std::string>;
+
+Json to_json(const std::vector<ContenderInfo>& contenders) {
+    Json result = Json::array();
+    for (const ContenderInfo& contender : contenders) {
+        result.push_back({{"owner", contender.owner},
+                          {"fence", contender.fence},
+                          {"lease_left_ms", contender.lease_left.count()},
+                          {"weight", contender.weight},
+                          {"capacity", contender.capacity}});
+    }
+    return result;
+}
+
+void print_json(const std::vector<ResourceInfo>& resources) {
+    Json result = Json::array();
+    for (const ResourceInfo& resource : resources) {
+        result.push_back({{"name", resource.name},
+                          {"holders", to_json(resource.holders)},
+                          {"waiters", to_json(resource.waiters)}});
+    }
+    // A name is any bytes, JSON is not: what is no UTF-8 is replaced rather than refused.
+    fmt::print("{}\n", result.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+/// A name may hold what would steer the terminal.
+std::string visible(std::string_view text) {
+    std::string result;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x20 || byte == 0x7f) {
+            result += fmt::format("\\x{:02x}", byte);
+        } else if (c == '\\') {
+            result += "\\\\";
+        } else {
+            result += c;
+        }
+    }
+    return result;
+}
+
+std::string show_share(const ContenderInfo& contender) {
+    if (contender.weight == contender.capacity) return "all";
+    return fmt::format("{} of {}", contender.weight, contender.capacity);
+}
+
+void add_rows(std::vector<Row>& rows, const std::string& name, const char* state,
+              const std::vector<ContenderInfo>& contenders) {
+    for (const ContenderInfo& contender : contenders) {
+        rows.push_back({visible(name), state, visible(contender.owner),
+                        contender.fence == 0 ? "-" : fmt::format("{}", contender.fence),
+                        show_duration(contender.lease_left), show_share(contender)});
+    }
+}
+
+void print_rows(const std::vector<Row>& rows) {
+    std::vector<std::size_t> widths(rows.front().size());
+    for (const Row& row : rows) {
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    }
+    for (const Row& row : rows) {
+        std::string line;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            line += i + 1 == row.size() ? row[i] : fmt::format("{:<{}}  ", row[i], widths[i]);
+        }
+        fmt::print("{}\n", line);
+    }
+}
+
+void print_table(const std::vector<ResourceInfo>& resources) {
+    std::vector<Row> rows{{"NAME", "STATE", "OWNER", "FENCE", "LEASE LEFT", "SHARE"}};
+    for (const ResourceInfo& resource : resources) {
+        add_rows(rows, resource.name, "held", resource.holders);
+        add_rows(rows, resource.name, "waiting", resource.waiters);
+    }
+    if (rows.size() > 1) print_rows(rows);
+}
+
+}  // namespace
+
+CLI::App* add_list(CLI::App& program, ListOptions& options) {
+    CLI::App* const command = program.add_subcommand("list", "Show who holds and who waits");
+    command->formatter(std::make_shared<HelpWithUsage>("holdfast list [OPTION...] [PREFIX]"));
+    command->add_option("PREFIX", options.prefix, "Only what starts with this");
+    command->add_flag("--json", options.json, "For programs");
+    command->add_option("-S,--store", options.store, "The store; else $HOLDFAST_STORE; else local:")
+        ->option_text("URL")
+        ->envname("HOLDFAST_STORE");
+    return command;
+}
+
+int list(const ListOptions& options) {
+    const std::vector<ResourceInfo> resources = connect(options.store).inspect(options.prefix);
+    if (options.json) {
+        print_json(resources);
+    } else {
+        print_table(resources);
+    }
+    return success;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,185 @@
+#include "core/acquisition.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace holdfast::inline v0::core {
+
+using namespace std::chrono_literals;
+using State = Standing::State;
+using Where = Acquisition::Part::Where;
+
+Acquisition::Acquisition(std::vector<Contender> contenders, bool together) : together_(together) {
+    assert(!contenders.empty());
+    parts_.reserve(contenders.size());
+    for (Contender& contender : contenders) parts_.push_back({.contender = std::move(contender)});
+}
+
+Acquisition::Action Acquisition::resume(const Event& event) {
+    // What still comes in after the end concerns nobody.
+    if (end_ != End::none) return {.what = Do::pass};
+    return std::visit([this](const auto& one) { return on(one); }, event);
+}
+
+std::vector<Contender> Acquisition::to_enter() const {
+    const std::size_t count = together_ ? parts_.size() - current_ : 1;
+    std::vector<Contender> contenders;
+    contenders.reserve(count);
+    for (std::size_t i = current_; i < current_ + count; ++i) {
+        contenders.push_back(parts_[i].contender);
+    }
+    return contenders;
+}
+
+std::vector<Ticket> Acquisition::leftovers() const {
+    std::vector<Ticket> tickets;
+    for (const Part& part : parts_) {
+        if (part.where != Where::outside) tickets.push_back(part.ticket);
+    }
+    return tickets;
+}
+
+Acquisition::Action Acquisition::on(const Started&) { return enter_next(); }
+
+Acquisition::Action Acquisition::enter_next() {
+    const std::size_t last = together_ ? parts_.size() : current_ + 1;
+    for (std::size_t i = current_; i < last; ++i) {
+        parts_[i].where = Where::perhaps;
+        parts_[i].ticket = {parts_[i].contender.resource, parts_[i].contender.nonce, {}};
+    }
+    answer_due_ = true;
+    return {.what = Do::enter};
+}
+
+Acquisition::Action Acquisition::on(const Entered& event) {
+    answer_due_ = false;
+    if (!event.result.ok()) {
+        if (event.result.failure().effect == Effect::none) {
+            for (std::size_t i = current_; i < parts_.size(); ++i) parts_[i].where = Where::outside;
+        }
+        return fail(event.result.failure());
+    }
+    const auto& entries = event.result.value();
+    const bool refused = entries.back().standing.state == State::gone;
+    const std::size_t first = current_;
+    for (std::size_t i = first; i < parts_.size(); ++i) parts_[i].where = Where::outside;
+    if (refused) return finish(End::busy);
+    for (const Entry& entry : entries) {
+        parts_[current_].ticket = entry.ticket;
+        if (entry.standing.state != State::admitted) {
+            parts_[current_].where = Where::waiting;
+            return now_standing(entry.standing);
+        }
+        admit_current(entry.standing.fence);
+    }
+    return current_ == parts_.size() ? finish(End::admitted) : enter_next();
+}
+
+void Acquisition::admit_current(std::uint64_t fence) {
+    parts_[current_].where = Where::admitted;
+    parts_[current_].fence = fence;
+    ++current_;
+}
+
+Acquisition::Action Acquisition::on(const Asked& event) {
+    answer_due_ = false;
+    if (!event.result.ok()) return wait(retry_delay());
+    return now_standing(event.result.value());
+}
+
+Acquisition::Action Acquisition::on(const Claimed& event) {
+    answer_due_ = false;
+    if (!event.result.ok()) return wait(retry_delay());
+    return now_standing(event.result.value().front());
+}
+
+Acquisition::Action Acquisition::on(const Renewed& event) {
+    if (event.index == current_) {
+        if (answer_due_) {
+            // The answer that is on its way is not older than this by more than a moment: look
+            // again after it.
+            moved_meanwhile_ = Standing{.state = State::waiting};
+            return {.what = Do::pass};
+        }
+        return now_standing(event.standing);
+    }
+    if (event.standing.state != State::gone) return {.what = Do::pass};
+    parts_[event.index].where = Where::outside;
+    return fail({errc::lost, Effect::none,
+                 "its hold ended at the store while waiting for " +
+                     parts_[std::min(current_, parts_.size() - 1)].contender.resource +
+                     "; acquire again"});
+}
+
+Acquisition::Action Acquisition::now_standing(const Standing& standing) {
+    switch (standing.state) {
+        case State::admitted:
+            admit_current(standing.fence);
+            if (current_ == parts_.size()) return finish(End::admitted);
+            if (give_up_as_ != End::none) return finish(give_up_as_);
+            return enter_next();
+        case State::offered:
+            if (give_up_as_ != End::none) return finish(give_up_as_);
+            answer_due_ = true;
+            return {.what = Do::claim};
+        case State::waiting: return wait(standing.look_again);
+        case State::gone: break;
+    }
+    parts_[current_].where = Where::outside;
+    return fail({errc::lost, Effect::none,
+                 "its lease ended while it stood in line (the process was paused, or somebody "
+                 "removed it); acquire again"});
+}
+
+Acquisition::Action Acquisition::wait(std::optional<std::chrono::nanoseconds> look_again) {
+    if (give_up_as_ != End::none) return finish(give_up_as_);
+    if (moved_meanwhile_) return look_at(*std::exchange(moved_meanwhile_, std::nullopt));
+    return {.what = Do::wait, .look_again = look_again};
+}
+
+Acquisition::Action Acquisition::on(const Moved& event) {
+    if (answer_due_) {
+        moved_meanwhile_ = event.standing;
+        return {.what = Do::pass};
+    }
+    return look_at(event.standing);
+}
+
+Acquisition::Action Acquisition::look_at(const Standing& pushed) {
+    answer_due_ = true;
+    // What is pushed is a hint: it has no send to count a deadline from.
+    return {.what = pushed.state == State::offered ? Do::claim : Do::ask};
+}
+
+Acquisition::Action Acquisition::on(const Overdue&) {
+    return fail({errc::lost, Effect::unknown,
+                 "the store was not heard of for a whole lease while it stood in line; acquire "
+                 "again when the store answers"});
+}
+
+Acquisition::Action Acquisition::on(const TimeUp&) { return give_up(End::busy); }
+Acquisition::Action Acquisition::on(const Stopped&) { return give_up(End::stopped); }
+
+Acquisition::Action Acquisition::give_up(End end) {
+    if (!answer_due_) return finish(end);
+    // The answer under way may still be the admission.
+    give_up_as_ = end;
+    return {.what = Do::pass};
+}
+
+Acquisition::Action Acquisition::finish(End end) {
+    end_ = end;
+    return {.what = Do::finish};
+}
+
+Acquisition::Action Acquisition::fail(Failure failure) {
+    failure_ = std::move(failure);
+    return finish(End::failed);
+}
+
+std::chrono::nanoseconds Acquisition::retry_delay() const {
+    return std::clamp<std::chrono::nanoseconds>(parts_[current_].contender.lease / 12, 10ms, 1s);
+}
+
+}  // namespace holdfast::inline v0::core

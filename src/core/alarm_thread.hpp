@@ -1,0 +1,46 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "core/alarm.hpp"
+
+namespace holdfast::inline v0::core {
+
+/// An Alarm with a thread of its own, started when it is first needed, that sleeps on a timerfd:
+/// condition variables do not know CLOCK_BOOTTIME, so they would oversleep a suspended machine.
+/// Setting a timer that is not the earliest costs no system call.
+class AlarmThread final : public Alarm {
+public:
+    AlarmThread();
+    /// Ends the thread; what has not been called by then never is. May run on that thread itself.
+    ~AlarmThread() override;
+
+    Timer at(Moment moment, Callback<void()> callback) override;
+    void cancel(Timer timer) override;
+    void post(Callback<void()> callback) override;
+
+private:
+    struct State {
+        std::mutex mutex;
+        std::map<std::pair<Moment, Timer>, Callback<void()>> timers;
+        std::map<Timer, Moment> moments;
+        Timer last = 0;
+        Moment armed = Moment::max();
+        bool closed = false;
+        int descriptor = -1;
+
+        ~State();
+        void arm(Moment moment);
+        Callback<void()> take_due(Moment now);
+    };
+    static void run(const std::shared_ptr<State>& state);
+
+    std::shared_ptr<State> state_;
+    std::thread thread_;
+};
+
+}  // namespace holdfast::inline v0::core

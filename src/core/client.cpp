@@ -1,0 +1,97 @@
+#include <holdfast/client.hpp>
+
+#include <utility>
+
+#include <holdfast/version.hpp>
+
+#include "core/context.hpp"
+#include "core/guarded.hpp"
+
+namespace holdfast::inline v0 {
+
+namespace {
+
+template <class State>
+std::unique_ptr<State> make(const std::shared_ptr<core::Context>& context,
+                            std::vector<std::string> names, std::uint64_t capacity,
+                            LockOptions options) {
+    return std::unique_ptr<State>(new State{
+        .lock = core::Lock(context, std::move(names), capacity, std::move(options))});
+}
+
+ContenderInfo info(const Place& place, std::uint64_t capacity) {
+    return {.owner = place.owner,
+            .fence = place.fence,
+            .lease_left = place.lease_left,
+            .weight = place.weight,
+            .capacity = capacity};
+}
+
+ResourceInfo info(const Line& line, std::string_view name) {
+    ResourceInfo resource{.name = std::string(name), .holders = {}, .waiters = {}};
+    for (const Place& place : line.holders) resource.holders.push_back(info(place, line.capacity));
+    for (const Place& place : line.waiters) resource.waiters.push_back(info(place, line.capacity));
+    return resource;
+}
+
+}  // namespace
+
+Client::Client(std::shared_ptr<core::Context> context) noexcept : context_(std::move(context)) {}
+
+Mutex Client::mutex(std::string name, LockOptions options) const {
+    return Mutex(make<core::MutexState>(context_, {std::move(name)}, all, std::move(options)));
+}
+
+RecursiveMutex Client::recursive_mutex(std::string name, LockOptions options) const {
+    return RecursiveMutex(
+        make<core::RecursiveMutexState>(context_, {std::move(name)}, all, std::move(options)));
+}
+
+SharedMutex Client::shared_mutex(std::string name, LockOptions options) const {
+    return SharedMutex(
+        make<core::SharedMutexState>(context_, {std::move(name)}, all, std::move(options)));
+}
+
+Semaphore Client::semaphore(std::string name, std::uint32_t capacity, LockOptions options) const {
+    return Semaphore(
+        make<core::SemaphoreState>(context_, {std::move(name)}, capacity, std::move(options)));
+}
+
+MultiLock Client::multi_lock(std::vector<std::string> names, LockOptions options) const {
+    return MultiLock(
+        make<core::MultiLockState>(context_, std::move(names), all, std::move(options)));
+}
+
+std::vector<ResourceInfo> Client::inspect(std::string_view prefix) const {
+    context_->refuse_inherited("inspect");
+    const auto lines =
+        context_->store().inspect(context_->prefix() + std::string(prefix)).get();
+    if (!lines.ok()) core::throw_failure("inspect", lines.failure());
+    std::vector<ResourceInfo> resources;
+    resources.reserve(lines.value().size());
+    for (const Line& line : lines.value()) {
+        resources.push_back(info(line, context_->name_of(line.resource)));
+    }
+    return resources;
+}
+
+const std::string& Client::owner() const noexcept { return context_->owner(); }
+const std::string& Client::store() const noexcept { return context_->url(); }
+
+void Client::throw_if_lost(const Hold& hold) {
+    if (hold.held()) return;
+    throw Error(errc::lost, hold.name() + ": the hold (fence " + std::to_string(hold.fence()) +
+                                ") was lost while it was used; another holder may have run, check "
+                                "what it guarded");
+}
+
+#define HOLDFAST_TEXT(number) #number
+#define HOLDFAST_VERSION_TEXT(major, minor, patch) \
+    HOLDFAST_TEXT(major) "." HOLDFAST_TEXT(minor) "." HOLDFAST_TEXT(patch)
+
+const char* version() noexcept {
+    return HOLDFAST_VERSION_TEXT(HOLDFAST_VERSION_MAJOR, HOLDFAST_VERSION_MINOR,
+                                 HOLDFAST_VERSION_PATCH);
+}
+
+}  // namespace holdfast::inline v0

@@ -1,0 +1,275 @@
+#include "core/contest.hpp"
+
+#include <utility>
+
+namespace holdfast::inline v0::core {
+
+using Do = Acquisition::Do;
+using End = Acquisition::End;
+
+Contest::Contest(std::shared_ptr<Context> context, Request request)
+    : context_(std::move(context)),
+      machine_(std::move(request.contenders), context_->store().capabilities().enter_together),
+      patience_(request.patience), stop_(std::move(request.stop)),
+      started_(context_->clock().now()) {}
+
+void Contest::post(Event event) {
+    {
+        const std::lock_guard guard(inbox_mutex_);
+        inbox_.push_back(std::move(event));
+    }
+    wake();
+}
+
+std::optional<Contest::Event> Contest::take_event() {
+    const std::lock_guard guard(inbox_mutex_);
+    if (inbox_.empty()) return std::nullopt;
+    Event event = std::move(inbox_.front());
+    inbox_.erase(inbox_.begin());
+    return event;
+}
+
+template <class Consume>
+void Contest::perform(Action action, Consume consume) {
+    Store& store = context_->store();
+    const Moment sent = context_->clock().now();
+    switch (action.what) {
+        case Do::enter:
+            consume(store.enter(machine_.to_enter()), [this, sent](auto result) {
+                return entered(std::move(result), sent);
+            });
+            break;
+        case Do::ask:
+            consume(store.standing(machine_.waiting()),
+                    [](auto result) -> Event { return Acquisition::Asked{std::move(result)}; });
+            break;
+        case Do::claim:
+            consume(store.renew({&machine_.waiting(), 1},
+                                machine_.parts()[machine_.waiting_index()].contender.lease),
+                    [this, sent](auto result) { return claimed(std::move(result), sent); });
+            break;
+        case Do::wait:
+        case Do::pass:
+        case Do::finish: break;
+    }
+}
+
+Contest::Event Contest::entered(Result<std::vector<Entry>> result, Moment sent) {
+    if (result.ok() && result.value().back().standing.state != Standing::State::gone) {
+        for (const Entry& entry : result.value()) keep(entry, sent);
+    }
+    return Acquisition::Entered{std::move(result)};
+}
+
+void Contest::keep(const Entry& entry, Moment sent) {
+    const std::size_t index = kept_.size();
+    kept_.push_back(std::make_shared<Kept>(entry.ticket, machine_.parts()[index].contender.lease,
+                                           index));
+    context_->keeper().keep(kept_.back(), entry.standing.counted_from.value_or(sent),
+                            shared_from_this());
+}
+
+Contest::Event Contest::claimed(Result<std::vector<Standing>> result, Moment sent) {
+    if (result.ok()) {
+        const Standing& standing = result.value().front();
+        if (standing.state != Standing::State::gone) {
+            context_->keeper().confirm(*kept_.back(), standing.counted_from.value_or(sent));
+        }
+    }
+    return Acquisition::Claimed{std::move(result)};
+}
+
+void Contest::renewed(const Kept& kept, const Standing& standing) {
+    // That it still waits is no news, unless it is the stand-by and learns when to look again.
+    if (standing.state == Standing::State::waiting && !standing.look_again) return;
+    post(Acquisition::Renewed{kept.index(), standing});
+}
+
+void Contest::overdue(const Kept&) { post(Acquisition::Overdue{}); }
+
+void Contest::begin_waiting(std::optional<std::chrono::nanoseconds> look_again) {
+    const bool first = !watched_index_;
+    watch_current();
+    if (first) {
+        if (stop_.stop_possible()) stop_callback_.emplace(stop_, PostStop{this});
+        if (patience_) at(started_ + *patience_, Acquisition::TimeUp{}, time_up_);
+        if (auto* observer = context_->observer()) {
+            observer->waiting(context_->name_of(machine_.waiting().resource));
+        }
+    }
+    if (look_again) {
+        context_->renewing().cancel(look_again_);
+        at(context_->clock().now() + *look_again, Acquisition::Moved{Standing{
+               .state = Standing::State::waiting}}, look_again_);
+    }
+}
+
+void Contest::watch_current() {
+    if (watched_index_ == machine_.waiting_index()) return;
+    watched_index_ = machine_.waiting_index();
+    watch_.reset();
+    watch_ = context_->store().watch(
+        machine_.waiting(), [weak = weak_from_this()](const Standing& standing) {
+            if (const auto self = weak.lock()) self->post(Acquisition::Moved{standing});
+        });
+}
+
+void Contest::at(Moment moment, Event event, Alarm::Timer& timer) {
+    timer = context_->renewing().at(
+        moment, [weak = weak_from_this(), event = std::move(event)] {
+            if (const auto self = weak.lock()) self->post(event);
+        });
+}
+
+void Contest::tidy_up() {
+    stop_callback_.reset();
+    watch_.reset();
+    if (time_up_ != 0) context_->renewing().cancel(time_up_);
+    if (look_again_ != 0) context_->renewing().cancel(look_again_);
+}
+
+template <class Leave>
+Outcome Contest::finish(Leave leave) {
+    tidy_up();
+    if (machine_.end() == End::admitted) return admitted();
+    for (const auto& kept : kept_) context_->keeper().forget(*kept);
+    for (const Ticket& ticket : machine_.leftovers()) leave(ticket);
+    Outcome outcome{.end = machine_.end()};
+    if (outcome.end == End::failed) outcome.failure = machine_.failure();
+    return outcome;
+}
+
+Outcome Contest::admitted() {
+    std::vector<std::uint64_t> fences;
+    fences.reserve(machine_.parts().size());
+    for (const auto& part : machine_.parts()) fences.push_back(part.fence);
+    auto hold = std::make_shared<HoldState>(context_, kept_, std::move(fences));
+    for (const auto& kept : kept_) context_->keeper().hand_over(*kept, hold);
+    if (auto* observer = context_->observer()) {
+        observer->acquired(hold->name(), hold->fences().front(),
+                           context_->clock().now() - started_);
+    }
+    return {.end = End::admitted, .hold = std::move(hold)};
+}
+
+namespace {
+
+class BlockingContest final : public Contest {
+public:
+    using Contest::Contest;
+
+    Outcome run() {
+        Event event = Acquisition::Started{};
+        for (;;) {
+            const Action action = resume(event);
+            switch (action.what) {
+                case Do::finish: return finish([this](const Ticket& ticket) { leave(ticket); });
+                case Do::wait: begin_waiting(action.look_again); [[fallthrough]];
+                case Do::pass: event = await_event(); break;
+                default:
+                    perform(action, [&event](auto pending, auto to_event) {
+                        event = to_event(std::move(pending).get());
+                    });
+            }
+        }
+    }
+
+private:
+    void wake() override { context_->store().wire().signal(waiter_); }
+
+    Event await_event() {
+        for (;;) {
+            if (auto event = take_event()) return *std::move(event);
+            context_->store().wire().wait(waiter_);
+        }
+    }
+
+    void leave(const Ticket& ticket) {
+        // A caller who is to hear of a failure need not wait for another one.
+        if (failed() || !context_->store().leave(ticket).get().ok()) {
+            context_->take_out(ticket, lease());
+        }
+    }
+
+    Wire::Waiter waiter_;
+};
+
+class AsyncContest final : public Contest {
+public:
+    AsyncContest(std::shared_ptr<Context> context, Request request, Callback<void(Outcome)> done)
+        : Contest(std::move(context), std::move(request)), done_(std::move(done)) {}
+
+    void start() {
+        under_way_ = shared_from_this();
+        post(Acquisition::Started{});
+    }
+
+private:
+    /// Whoever brings an event runs the machine, unless somebody does already: then that one takes
+    /// the event too. So answers that are here at once make a loop, not a recursion.
+    void wake() override {
+        {
+            const std::lock_guard guard(mutex_);
+            more_ = true;
+            if (std::exchange(running_, true)) return;
+        }
+        const auto self = shared_from_this();
+        for (;;) {
+            while (auto event = take_event()) step(*event);
+            const std::lock_guard guard(mutex_);
+            if (!std::exchange(more_, false)) {
+                running_ = false;
+                return;
+            }
+        }
+    }
+
+    void step(const Event& event) {
+        const Action action = resume(event);
+        switch (action.what) {
+            case Do::finish: end(); break;
+            case Do::wait:
+                if (!interest_) interest_.emplace(context_->store().wire().interest());
+                begin_waiting(action.look_again);
+                break;
+            case Do::pass: break;
+            default:
+                perform(action, [this](auto pending, auto to_event) {
+                    std::move(pending).then(
+                        [this, self = shared_from_this(), to_event](auto result) {
+                            post(to_event(std::move(result)));
+                        });
+                });
+        }
+    }
+
+    void end() {
+        interest_.reset();
+        Outcome outcome =
+            finish([this](const Ticket& ticket) { context_->take_out(ticket, lease()); });
+        context_->telling().post([done = std::move(done_), outcome = std::move(outcome),
+                                  context = context_]() mutable { done(std::move(outcome)); });
+        under_way_.reset();
+    }
+
+    Callback<void(Outcome)> done_;
+    /// Nobody else owns it while it waits.
+    std::shared_ptr<Contest> under_way_;
+    std::mutex mutex_;
+    bool running_ = false;
+    bool more_ = false;
+    std::optional<Wire::Interest> interest_;
+};
+
+}  // namespace
+
+Outcome acquire(const std::shared_ptr<Context>& context, Request request) {
+    return std::make_shared<BlockingContest>(context, std::move(request))->run();
+}
+
+void acquire_async(const std::shared_ptr<Context>& context, Request request,
+                   Callback<void(Outcome)> done) {
+    std::make_shared<AsyncContest>(context, std::move(request), std::move(done))->start();
+}
+
+}  // namespace holdfast::inline v0::core

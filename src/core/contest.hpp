@@ -1,0 +1,103 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "core/acquisition.hpp"
+#include "core/context.hpp"
+#include "core/hold_state.hpp"
+
+namespace holdfast::inline v0::core {
+
+/// What an acquisition asks for, beside who asks.
+struct Request {
+    std::vector<Contender> contenders;
+    /// Unset: without a limit. Only of contenders with Patience::wait.
+    std::optional<std::chrono::nanoseconds> patience = std::nullopt;
+    std::stop_token stop = {};
+};
+
+/// How an acquisition ended.
+struct Outcome {
+    Acquisition::End end = Acquisition::End::none;
+    std::shared_ptr<HoldState> hold = nullptr;  ///< when admitted
+    std::optional<Failure> failure = std::nullopt;
+};
+
+/// An acquisition under way: the machine, and everything that it needs to hear of while it waits
+/// (the watch, the keeper, the time limits, the stop_token). How its actions are awaited is left to
+/// the two drivers below.
+class Contest : public KeptListener, public std::enable_shared_from_this<Contest> {
+public:
+    Contest(std::shared_ptr<Context> context, Request request);
+
+    void renewed(const Kept& kept, const Standing& standing) override;
+    void overdue(const Kept& kept) override;
+
+protected:
+    using Event = Acquisition::Event;
+    using Action = Acquisition::Action;
+
+    /// Something is in the inbox.
+    virtual void wake() = 0;
+
+    void post(Event event);
+    std::optional<Event> take_event();
+
+    Action resume(const Event& event) { return machine_.resume(event); }
+    /// Asks the store for what the action wants. `consume(pending, to_event)` awaits the answer in
+    /// the driver's way and turns it into the next event.
+    template <class Consume>
+    void perform(Action action, Consume consume);
+    void begin_waiting(std::optional<std::chrono::nanoseconds> look_again);
+    /// The end: a hold, or nothing left in line. `leave(ticket)` takes one out in the driver's way.
+    template <class Leave>
+    Outcome finish(Leave leave);
+
+    bool failed() const { return machine_.end() == Acquisition::End::failed; }
+    std::chrono::milliseconds lease() const { return machine_.parts().front().contender.lease; }
+
+    const std::shared_ptr<Context> context_;
+
+private:
+    struct PostStop {
+        Contest* contest;
+        void operator()() const { contest->post(Acquisition::Stopped{}); }
+    };
+
+    Event entered(Result<std::vector<Entry>> result, Moment sent);
+    Event claimed(Result<std::vector<Standing>> result, Moment sent);
+    void keep(const Entry& entry, Moment sent);
+    void watch_current();
+    void tidy_up();
+    void at(Moment moment, Event event, Alarm::Timer& timer);
+    Outcome admitted();
+
+    Acquisition machine_;
+    const std::optional<std::chrono::nanoseconds> patience_;
+    const std::stop_token stop_;
+    const Moment started_;
+    std::vector<std::shared_ptr<Kept>> kept_;
+
+    std::mutex inbox_mutex_;
+    std::vector<Event> inbox_;
+
+    std::optional<std::stop_callback<PostStop>> stop_callback_;
+    std::unique_ptr<Watch> watch_;
+    std::optional<std::size_t> watched_index_;
+    Alarm::Timer time_up_ = 0;
+    Alarm::Timer look_again_ = 0;
+};
+
+/// Acquires on the caller's own thread, which does the store's I/O while it waits.
+Outcome acquire(const std::shared_ptr<Context>& context, Request request);
+
+/// Acquires without a thread. `done` is called once, on the telling thread.
+void acquire_async(const std::shared_ptr<Context>& context, Request request,
+                   Callback<void(Outcome)> done);
+
+}  // namespace holdfast::inline v0::core

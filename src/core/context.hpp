@@ -1,0 +1,79 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <holdfast/observer.hpp>
+#include <holdfast/options.hpp>
+
+#include "core/alarm.hpp"
+#include "core/keeper.hpp"
+#include "port/fork.hpp"
+#include "port/store.hpp"
+
+namespace holdfast::inline v0 {
+class Client;
+}
+
+namespace holdfast::inline v0::core {
+
+/// What all locks of one client share. Kept alive by them, by holds and by acquisitions under way.
+/// Threads: all members may be called from any thread.
+class Context : public std::enable_shared_from_this<Context> {
+public:
+    struct Parts {
+        std::shared_ptr<Store> store;
+        std::shared_ptr<const Clock> clock;
+        std::unique_ptr<Alarm> renewing;
+        std::unique_ptr<Alarm> telling;
+        std::string prefix = {};
+        std::string url = {};
+        ClientOptions options = {};
+    };
+    static std::shared_ptr<Context> make(Parts parts);
+    static Client client(std::shared_ptr<Context> context);
+    ~Context();
+
+    Store& store() const noexcept { return *parts_.store; }
+    const Clock& clock() const noexcept { return *parts_.clock; }
+    /// Does the work that must not wait for a user: renewals, clean-ups, time limits.
+    Alarm& renewing() const noexcept { return *parts_.renewing; }
+    /// Runs the user's callbacks.
+    Alarm& telling() const noexcept { return *parts_.telling; }
+    Keeper& keeper() const noexcept { return *keeper_; }
+
+    const std::string& prefix() const noexcept { return parts_.prefix; }
+    const std::string& url() const noexcept { return parts_.url; }
+    const std::string& owner() const noexcept { return parts_.options.owner; }
+    /// Null when nobody observes.
+    Observer* observer() const noexcept { return parts_.options.observer.get(); }
+    /// The name that the user gave, from the resource in the store.
+    std::string_view name_of(std::string_view resource) const;
+
+    Nonce next_nonce() noexcept;
+    /// Whether this is a forked child's copy: then nothing of it may be touched.
+    bool inherited() const noexcept { return mark_.inherited(); }
+    void refuse_inherited(std::string_view name) const;
+
+    /// Takes a contender out of line in the background, again and again until the store has
+    /// answered or nothing of it can be left.
+    void take_out(const Ticket& ticket, std::chrono::milliseconds lease);
+
+private:
+    explicit Context(Parts parts);
+    void try_take_out(const Ticket& ticket, Moment give_up, std::chrono::nanoseconds backoff);
+    void report(const Failure& failure);
+
+    Parts parts_;
+    ForkMark mark_;
+    Nonce nonce_base_;
+    std::atomic<std::uint64_t> nonces_{0};
+    std::shared_ptr<Keeper> keeper_;
+};
+
+/// `resource: what the store said`.
+[[noreturn]] void throw_failure(std::string_view name, const Failure& failure);
+
+}  // namespace holdfast::inline v0::core

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace holdfast::inline v0::core {
+
+/// Where threads that share one lock object queue before they ask the store, in order: one
+/// contender of a process is enough, and a hand-over inside it needs no store.
+class Gate {
+public:
+    /// False when `patience` ran out first.
+    bool enter(std::optional<std::chrono::nanoseconds> patience);
+    /// By any thread.
+    void leave();
+    /// Whether this thread went through and nobody has left since.
+    bool mine() const;
+
+private:
+    struct Waiting {
+        std::condition_variable called;
+        bool admitted = false;
+    };
+    bool wait_turn(std::unique_lock<std::mutex>& lock,
+                   std::optional<std::chrono::nanoseconds> patience);
+
+    mutable std::mutex mutex_;
+    bool closed_ = false;
+    std::thread::id owner_;
+    std::deque<Waiting*> line_;
+};
+
+}  // namespace holdfast::inline v0::core

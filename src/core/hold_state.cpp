@@ -1,0 +1,84 @@
+#include "core/hold_state.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::inline v0::core {
+
+HoldState::HoldState(std::shared_ptr<Context> context, std::vector<std::shared_ptr<Kept>> kept,
+                     std::vector<std::uint64_t> fences)
+    : context_(std::move(context)), kept_(std::move(kept)), fences_(std::move(fences)),
+      name_(context_->name_of(kept_.front()->ticket().resource)) {}
+
+Moment HoldState::valid_until() const noexcept {
+    Moment earliest = Moment::max();
+    for (const auto& kept : kept_) earliest = std::min(earliest, kept->valid_until());
+    return earliest;
+}
+
+std::chrono::nanoseconds HoldState::remaining() const noexcept {
+    const bool ours = !inherited() && !over_.load(std::memory_order_acquire) &&
+                      loss_.load(std::memory_order_acquire) == Loss::none;
+    if (!ours) return std::chrono::nanoseconds::zero();
+    return std::max(valid_until() - context_->clock().now(), std::chrono::nanoseconds::zero());
+}
+
+Loss HoldState::loss() const noexcept {
+    if (inherited()) return Loss::inherited;
+    const Loss told = loss_.load(std::memory_order_acquire);
+    const bool unheard = told == Loss::none && !over_.load(std::memory_order_acquire) &&
+                         context_->clock().now() >= valid_until();
+    return unheard ? Loss::overdue : told;
+}
+
+void HoldState::renewed(const Kept&, const Standing& standing) {
+    if (standing.state != Standing::State::gone) return;
+    // held() is false from here on; the user's callbacks run elsewhere.
+    Loss expected = Loss::none;
+    loss_.compare_exchange_strong(expected, Loss::ended);
+    context_->telling().post([self = shared_from_this()] { self->lose(Loss::ended); });
+}
+
+void HoldState::overdue(const Kept&) { lose(Loss::overdue); }
+
+void HoldState::lose(Loss why) {
+    if (over_.load(std::memory_order_acquire)) return;
+    Loss expected = Loss::none;
+    loss_.compare_exchange_strong(expected, why);
+    for (const auto& kept : kept_) context_->keeper().forget(*kept);
+    if (!lost_.request_stop()) return;
+    if (auto* observer = context_->observer()) observer->lost(name_, fences_.front(), loss());
+}
+
+Released HoldState::release() noexcept {
+    if (inherited()) return Released::unknown;
+    const std::lock_guard guard(release_mutex_);
+    if (!released_) {
+        released_ = give_back();
+        if (auto* observer = context_->observer()) {
+            observer->released(name_, fences_.front(), *released_);
+        }
+    }
+    return *released_;
+}
+
+Released HoldState::give_back() noexcept {
+    over_.store(true, std::memory_order_release);
+    for (const auto& kept : kept_) context_->keeper().forget(*kept);
+    std::vector<Pending<Standing>> answers;
+    answers.reserve(kept_.size());
+    for (const auto& kept : kept_) answers.push_back(context_->store().leave(kept->ticket()));
+    auto how = Released::in_time;
+    for (std::size_t i = 0; i < kept_.size(); ++i) {
+        const Result<Standing> answer = std::move(answers[i]).get();
+        if (!answer.ok()) {
+            context_->take_out(kept_[i]->ticket(), kept_[i]->lease());
+            how = Released::unknown;
+        } else if (answer.value().state == Standing::State::gone && how == Released::in_time) {
+            how = Released::too_late;
+        }
+    }
+    return how;
+}
+
+}  // namespace holdfast::inline v0::core

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <holdfast/hold.hpp>
+
+#include "core/context.hpp"
+#include "core/keeper.hpp"
+
+namespace holdfast::inline v0::core {
+
+/// What stands behind a Hold: one or several admitted contenders that stand and fall together.
+class HoldState final : public KeptListener, public std::enable_shared_from_this<HoldState> {
+public:
+    HoldState(std::shared_ptr<Context> context, std::vector<std::shared_ptr<Kept>> kept,
+              std::vector<std::uint64_t> fences);
+
+    static Hold hold(std::shared_ptr<HoldState> state) noexcept { return Hold(std::move(state)); }
+
+    const std::vector<std::uint64_t>& fences() const noexcept { return fences_; }
+    const std::string& name() const noexcept { return name_; }
+    bool held() const noexcept { return remaining() > std::chrono::nanoseconds::zero(); }
+    std::chrono::nanoseconds remaining() const noexcept;
+    std::stop_token lost() const noexcept { return lost_.get_token(); }
+    Loss loss() const noexcept;
+    Released release() noexcept;
+    bool inherited() const noexcept { return context_->inherited(); }
+
+    void renewed(const Kept& kept, const Standing& standing) override;
+    void overdue(const Kept& kept) override;
+
+private:
+    Moment valid_until() const noexcept;
+    void lose(Loss why);
+    Released give_back() noexcept;
+
+    const std::shared_ptr<Context> context_;
+    const std::vector<std::shared_ptr<Kept>> kept_;
+    const std::vector<std::uint64_t> fences_;
+    const std::string name_;
+    std::atomic<Loss> loss_{Loss::none};
+    std::stop_source lost_;
+    std::mutex release_mutex_;
+    std::optional<Released> released_;
+    std::atomic<bool> over_{false};
+};
+
+}  // namespace holdfast::inline v0::core

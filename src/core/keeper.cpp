@@ -1,0 +1,178 @@
+#include "core/keeper.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/lease.hpp"
+
+namespace holdfast::inline v0::core {
+
+namespace {
+
+/// So that one request never stalls a store for everybody else.
+constexpr std::size_t largest_batch = 500;
+
+}  // namespace
+
+Keeper::Keeper(Store& store, const Clock& clock, Alarm& renewing, Alarm& telling,
+               OnFailure renewal_failed)
+    : store_(store), clock_(clock), renewing_(renewing), telling_(telling),
+      renewal_failed_(std::move(renewal_failed)) {}
+
+void Keeper::keep(const std::shared_ptr<Kept>& kept, Moment from,
+                  const std::shared_ptr<KeptListener>& listener) {
+    const std::lock_guard guard(mutex_);
+    kept->listener_ = listener;
+    kept->counted_from_ = from;
+    kept->valid_until_.store(valid_until(from, kept->lease_), std::memory_order_release);
+    kept->deadline_ = deadlines_.emplace_hint(deadlines_.end(), told_at(from, kept->lease_), kept);
+    schedule_renewal(*kept, kept, renewal_due(from, kept->lease_));
+    arm_telling();
+}
+
+void Keeper::hand_over(Kept& kept, const std::shared_ptr<KeptListener>& listener) {
+    const std::lock_guard guard(mutex_);
+    kept.listener_ = listener;
+}
+
+void Keeper::confirm(Kept& kept, Moment from) {
+    const std::lock_guard guard(mutex_);
+    if (kept.deadline_) count_from(kept, from);
+}
+
+void Keeper::forget(Kept& kept) {
+    const std::lock_guard guard(mutex_);
+    drop(kept);
+}
+
+void Keeper::close() {
+    const std::lock_guard guard(mutex_);
+    closed_ = true;
+}
+
+void Keeper::drop(Kept& kept) {
+    if (kept.renewal_) renewals_.erase(*std::exchange(kept.renewal_, std::nullopt));
+    if (kept.deadline_) deadlines_.erase(*std::exchange(kept.deadline_, std::nullopt));
+}
+
+void Keeper::count_from(Kept& kept, Moment from) {
+    if (from <= kept.counted_from_) return;
+    kept.counted_from_ = from;
+    kept.valid_until_.store(valid_until(from, kept.lease_), std::memory_order_release);
+    auto node = deadlines_.extract(*kept.deadline_);
+    node.key() = told_at(from, kept.lease_);
+    kept.deadline_ = deadlines_.insert(deadlines_.end(), std::move(node));
+}
+
+void Keeper::schedule_renewal(Kept& kept, std::shared_ptr<Kept> owned, Moment due) {
+    kept.renewal_ = renewals_.emplace_hint(renewals_.end(), due, std::move(owned));
+    arm_renewal();
+}
+
+/// Armed for the earliest only, and never for a later one: a hold that is taken and given back
+/// costs no system call, the alarm that it leaves behind finds nothing to do.
+void Keeper::arm_renewal() {
+    if (closed_ || renewals_.empty() || renewals_.begin()->first >= renewal_armed_) return;
+    renewal_armed_ = renewals_.begin()->first;
+    renewing_.at(renewal_armed_, [weak = weak_from_this()] {
+        if (const auto keeper = weak.lock()) keeper->renew_due();
+    });
+}
+
+void Keeper::arm_telling() {
+    if (closed_ || deadlines_.empty() || deadlines_.begin()->first >= telling_armed_) return;
+    telling_armed_ = deadlines_.begin()->first;
+    telling_.at(telling_armed_, [weak = weak_from_this()] {
+        if (const auto keeper = weak.lock()) keeper->tell_overdue();
+    });
+}
+
+void Keeper::renew_due() {
+    for (Batch& batch : take_due()) send(std::move(batch));
+    const std::lock_guard guard(mutex_);
+    renewal_armed_ = Moment::max();
+    arm_renewal();
+}
+
+/// Those due now or soon, by lease, each batch of a bearable size.
+std::vector<Keeper::Batch> Keeper::take_due() {
+    const std::lock_guard guard(mutex_);
+    const Moment now = clock_.now();
+    std::map<std::chrono::milliseconds, Batch> by_lease;
+    std::vector<Batch> batches;
+    while (!renewals_.empty()) {
+        const auto first = renewals_.begin();
+        const auto& kept = first->second;
+        if (first->first > now + renewal_window(kept->lease_)) break;
+        Batch& batch = by_lease[kept->lease_];
+        kept->renewal_.reset();
+        batch.push_back(std::move(first->second));
+        renewals_.erase(first);
+        if (batch.size() == largest_batch) batches.push_back(std::exchange(batch, {}));
+    }
+    for (auto& [lease, batch] : by_lease) {
+        if (!batch.empty()) batches.push_back(std::move(batch));
+    }
+    return batches;
+}
+
+void Keeper::send(Batch batch) {
+    std::vector<Ticket> tickets;
+    tickets.reserve(batch.size());
+    for (const auto& kept : batch) tickets.push_back(kept->ticket_);
+    const auto lease = batch.front()->lease_;
+    const Moment sent = clock_.now();
+    store_.renew(tickets, lease)
+        .then([weak = weak_from_this(), batch = std::move(batch),
+               sent](const Result<std::vector<Standing>>& result) {
+            if (const auto keeper = weak.lock()) keeper->answered(batch, sent, result);
+        });
+}
+
+void Keeper::answered(const Batch& batch, Moment sent,
+                      const Result<std::vector<Standing>>& result) {
+    std::vector<std::pair<std::shared_ptr<KeptListener>, std::size_t>> listeners;
+    {
+        const std::lock_guard guard(mutex_);
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+            Kept& kept = *batch[i];
+            if (!kept.deadline_) continue;  // forgotten meanwhile
+            if (!result.ok()) {
+                schedule_renewal(kept, batch[i], clock_.now() + renewal_retry(kept.lease_));
+                continue;
+            }
+            const Standing& standing = result.value()[i];
+            if (standing.state == Standing::State::gone) {
+                drop(kept);
+            } else {
+                count_from(kept, standing.counted_from.value_or(sent));
+                schedule_renewal(kept, batch[i], renewal_due(sent, kept.lease_));
+            }
+            if (auto listener = kept.listener_.lock()) listeners.emplace_back(listener, i);
+        }
+    }
+    if (!result.ok()) renewal_failed_(result.failure());
+    for (const auto& [listener, i] : listeners) listener->renewed(*batch[i], result.value()[i]);
+}
+
+void Keeper::tell_overdue() {
+    Batch overdue;
+    {
+        const std::lock_guard guard(mutex_);
+        const Moment now = clock_.now();
+        while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+            overdue.push_back(deadlines_.begin()->second);
+            drop(*overdue.back());
+        }
+        telling_armed_ = Moment::max();
+        arm_telling();
+    }
+    for (const auto& kept : overdue) {
+        std::unique_lock lock(mutex_);
+        const auto listener = kept->listener_.lock();
+        lock.unlock();
+        if (listener) listener->overdue(*kept);
+    }
+}
+
+}  // namespace holdfast::inline v0::core

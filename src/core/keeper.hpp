@@ -1,0 +1,110 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "core/alarm.hpp"
+#include "port/contender.hpp"
+#include "port/store.hpp"
+
+namespace holdfast::inline v0::core {
+
+class Kept;
+
+/// Whoever wants to know how a kept contender fares. Called with no lock held.
+class KeptListener {
+public:
+    virtual ~KeptListener() = default;
+    /// On the renewing thread: must be quick, and call nothing of the user's.
+    virtual void renewed(const Kept& kept, const Standing& standing) = 0;
+    /// On the telling thread: the store was not heard of in time.
+    virtual void overdue(const Kept& kept) = 0;
+};
+
+/// A contender whose lease is renewed.
+class Kept {
+public:
+    Kept(Ticket ticket, std::chrono::milliseconds lease, std::size_t index)
+        : ticket_(std::move(ticket)), lease_(lease), index_(index) {}
+
+    const Ticket& ticket() const noexcept { return ticket_; }
+    std::chrono::milliseconds lease() const noexcept { return lease_; }
+    /// Which of an acquisition's contenders it is.
+    std::size_t index() const noexcept { return index_; }
+    Moment valid_until() const noexcept { return valid_until_.load(std::memory_order_acquire); }
+
+private:
+    friend class Keeper;
+    using Agenda = std::multimap<Moment, std::shared_ptr<Kept>>;
+
+    const Ticket ticket_;
+    const std::chrono::milliseconds lease_;
+    const std::size_t index_;
+    std::atomic<Moment> valid_until_{Moment{}};
+
+    // Guarded by the keeper's mutex.
+    Moment counted_from_{};
+    std::weak_ptr<KeptListener> listener_;
+    std::optional<Agenda::iterator> renewal_;
+    std::optional<Agenda::iterator> deadline_;
+};
+
+/// Renews holders and waiters at a third of their lease, in batches, and tells before the lease
+/// runs out when the store was not heard of. Renewing and telling have an alarm each: a store that
+/// blocks must not delay bad news, nor a user's callback the renewals.
+/// Threads: all members may be called from any thread.
+class Keeper : public std::enable_shared_from_this<Keeper> {
+public:
+    using OnFailure = Callback<void(const Failure&)>;
+
+    /// Everything must outlive the keeper. `renewal_failed` is called on the renewing thread.
+    Keeper(Store& store, const Clock& clock, Alarm& renewing, Alarm& telling,
+           OnFailure renewal_failed);
+
+    /// Starts renewing what was confirmed by a request sent at `from`.
+    void keep(const std::shared_ptr<Kept>& kept, Moment from,
+              const std::shared_ptr<KeptListener>& listener);
+    /// Somebody else wants to know from now on.
+    void hand_over(Kept& kept, const std::shared_ptr<KeptListener>& listener);
+    /// An answered request that was sent at `from` has extended the lease.
+    void confirm(Kept& kept, Moment from);
+    /// No renewal is sent from now on, and nobody is told.
+    void forget(Kept& kept);
+    /// The alarms are about to go: an answer that still comes in finds nothing to do.
+    void close();
+
+private:
+    using Batch = std::vector<std::shared_ptr<Kept>>;
+
+    void renew_due();
+    std::vector<Batch> take_due();
+    void send(Batch batch);
+    void answered(const Batch& batch, Moment sent, const Result<std::vector<Standing>>& result);
+    void tell_overdue();
+    void count_from(Kept& kept, Moment from);
+    void schedule_renewal(Kept& kept, std::shared_ptr<Kept> owned, Moment due);
+    void drop(Kept& kept);
+    void arm_renewal();
+    void arm_telling();
+
+    Store& store_;
+    const Clock& clock_;
+    Alarm& renewing_;
+    Alarm& telling_;
+    OnFailure renewal_failed_;
+
+    std::mutex mutex_;
+    bool closed_ = false;
+    Kept::Agenda renewals_;
+    Kept::Agenda deadlines_;
+    Moment renewal_armed_ = Moment::max();
+    Moment telling_armed_ = Moment::max();
+};
+
+}  // namespace holdfast::inline v0::core

@@ -1,0 +1,176 @@
+#include "core/lock.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/lease.hpp"
+
+namespace holdfast::inline v0::core {
+
+using namespace std::chrono_literals;
+using End = Acquisition::End;
+
+namespace {
+
+constexpr std::size_t longest_name = 4096;
+constexpr std::size_t longest_owner = 1024;
+
+[[noreturn]] void refuse(errc code, const std::string& name, const std::string& sentence) {
+    throw Error(code, (name.empty() ? std::string("a lock") : name) + ": " + sentence);
+}
+
+void check_name(const std::string& name) {
+    if (name.empty()) refuse(errc::invalid_argument, name, "the name is empty; give it one");
+    if (name.size() > longest_name) {
+        refuse(errc::invalid_argument, name.substr(0, 32) + "...",
+               "the name has " + std::to_string(name.size()) + " bytes; at most " +
+                   std::to_string(longest_name) + " are allowed");
+    }
+}
+
+void check_lease(const std::string& name, std::chrono::milliseconds lease,
+                 std::chrono::milliseconds store_limit) {
+    const auto limit = std::min(longest_lease, store_limit);
+    if (lease >= shortest_lease && lease <= limit) return;
+    refuse(errc::invalid_argument, name,
+           "a lease of " + std::to_string(lease.count()) + " ms; it must be from " +
+               std::to_string(shortest_lease.count()) + " ms to " +
+               std::to_string(limit.count()) + " ms");
+}
+
+void check_supported(const std::string& name, const Store& store, std::uint64_t capacity,
+                     const LockOptions& options) {
+    const Capabilities can = store.capabilities();
+    const auto cannot = [&](const std::string& what) {
+        refuse(errc::not_supported, name, store.description() + " cannot do " + what);
+    };
+    if (capacity != all && !can.shares) cannot("permits");
+    if (options.reenter && !can.reenter) cannot("re-entry across processes");
+    if (options.fairness == Fairness::fifo && !can.fifo) cannot("fifo, it has no line; use barging");
+    if (options.fairness == Fairness::barging && !can.barging) cannot("barging");
+}
+
+Request with(Request request, std::optional<std::chrono::nanoseconds> patience,
+             std::stop_token stop) {
+    request.patience = patience;
+    request.stop = std::move(stop);
+    return request;
+}
+
+}  // namespace
+
+Lock::Lock(std::shared_ptr<Context> context, std::vector<std::string> names,
+           std::uint64_t capacity, LockOptions options)
+    : context_(std::move(context)), names_(std::move(names)), capacity_(capacity),
+      options_(std::move(options)) {
+    if (names_.empty()) refuse(errc::invalid_argument, "", "no name is given; give at least one");
+    std::ranges::sort(names_);
+    const auto repeated = std::ranges::unique(names_);
+    names_.erase(repeated.begin(), repeated.end());
+    std::ranges::for_each(names_, check_name);
+    const std::string& name = names_.front();
+    context_->refuse_inherited(name);
+    check_lease(name, options_.lease, context_->store().capabilities().longest_lease);
+    if (capacity_ == 0 || capacity_ > all) {
+        refuse(errc::invalid_argument, name,
+               "a capacity of " + std::to_string(capacity_) + "; it must be from 1 to " +
+                   std::to_string(all));
+    }
+    if (options_.owner.size() > longest_owner) {
+        refuse(errc::invalid_argument, name,
+               "the owner has " + std::to_string(options_.owner.size()) + " bytes; at most " +
+                   std::to_string(longest_owner) + " are allowed");
+    }
+    check_supported(name, context_->store(), capacity_, options_);
+    if (options_.owner.empty()) options_.owner = context_->owner();
+}
+
+Request Lock::request(std::uint64_t weight, Patience patience) const {
+    context_->refuse_inherited(names_.front());
+    check_weight(weight);
+    Request request;
+    request.contenders.reserve(names_.size());
+    for (const std::string& name : names_) {
+        request.contenders.push_back(
+            {.resource = context_->prefix() + name,
+             .nonce = context_->next_nonce(),
+             .owner = options_.owner,
+             .weight = weight,
+             .capacity = capacity_,
+             .fairness =
+                 options_.fairness.value_or(context_->store().capabilities().default_fairness),
+             .patience = patience,
+             .lease = options_.lease,
+             .reenter = options_.reenter});
+    }
+    return request;
+}
+
+void Lock::check_weight(std::uint64_t weight) const {
+    if (weight >= 1 && weight <= capacity_) return;
+    refuse(errc::invalid_argument, names_.front(),
+           std::to_string(weight) + " permits asked for; it must be from 1 to " +
+               std::to_string(capacity_));
+}
+
+void Lock::check_patience(std::chrono::nanoseconds patience) const {
+    if (patience.count() >= 0) return;
+    refuse(errc::invalid_argument, names_.front(),
+           "a negative wait; use 0 to try once, or acquire() to wait without a limit");
+}
+
+Hold Lock::acquire(std::uint64_t weight, std::stop_token stop) const {
+    Outcome outcome =
+        core::acquire(context_, with(request(weight, Patience::wait), std::nullopt, stop));
+    if (outcome.end == End::stopped) {
+        refuse(errc::cancelled, names_.front(), "the wait was cancelled");
+    }
+    return *attempt(std::move(outcome));
+}
+
+Attempt Lock::try_acquire(std::uint64_t weight) const {
+    return attempt(core::acquire(context_, request(weight, Patience::none)));
+}
+
+Attempt Lock::try_acquire_for(std::uint64_t weight, std::chrono::nanoseconds patience,
+                              std::stop_token stop) const {
+    check_patience(patience);
+    if (patience.count() == 0) return try_acquire(weight);
+    return attempt(core::acquire(
+        context_, with(request(weight, Patience::wait), patience, std::move(stop))));
+}
+
+void Lock::async_acquire(std::uint64_t weight, std::optional<std::chrono::nanoseconds> patience,
+                         OnAcquired done, std::stop_token stop) const {
+    if (patience) check_patience(*patience);
+    const auto kind = patience == 0ns ? Patience::none : Patience::wait;
+    const bool until_stopped = !patience;
+    auto answer = [self = *this, until_stopped, done = std::move(done)](Outcome outcome) {
+        std::exception_ptr failure;
+        Attempt attempt;
+        try {
+            if (until_stopped && outcome.end == End::stopped) {
+                refuse(errc::cancelled, self.names_.front(), "the wait was cancelled");
+            }
+            attempt = self.attempt(std::move(outcome));
+        } catch (const Error&) {
+            failure = std::current_exception();
+        }
+        done(std::move(failure), std::move(attempt));
+    };
+    acquire_async(context_, with(request(weight, kind), patience, std::move(stop)),
+                  std::move(answer));
+}
+
+Attempt Lock::attempt(Outcome outcome) const {
+    if (outcome.end == End::failed) throw_failure(names_.front(), *outcome.failure);
+    if (outcome.end != End::admitted) return {};
+    return HoldState::hold(std::move(outcome.hold));
+}
+
+void Lock::refuse_second_lock() const {
+    refuse(errc::deadlock, names_.front(),
+           "this thread has locked it already and would wait for itself; use RecursiveMutex");
+}
+
+}  // namespace holdfast::inline v0::core

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <holdfast/hold.hpp>
+#include <holdfast/options.hpp>
+
+#include "core/contest.hpp"
+#include "core/context.hpp"
+
+namespace holdfast::inline v0::core {
+
+/// Resources, how they are shared and by whom: what Mutex, SharedMutex, Semaphore and MultiLock
+/// have in common. Everything that can be wrong with them is refused here.
+class Lock {
+public:
+    /// Throws Error.
+    Lock(std::shared_ptr<Context> context, std::vector<std::string> names, std::uint64_t capacity,
+         LockOptions options);
+
+    Hold acquire(std::uint64_t weight, std::stop_token stop) const;
+    Attempt try_acquire(std::uint64_t weight) const;
+    Attempt try_acquire_for(std::uint64_t weight, std::chrono::nanoseconds patience,
+                            std::stop_token stop) const;
+    /// Without a patience it waits without a limit.
+    void async_acquire(std::uint64_t weight, std::optional<std::chrono::nanoseconds> patience,
+                       OnAcquired done, std::stop_token stop) const;
+
+    const std::vector<std::string>& names() const noexcept { return names_; }
+    std::uint64_t capacity() const noexcept { return capacity_; }
+    bool inherited() const noexcept { return context_->inherited(); }
+    [[noreturn]] void refuse_second_lock() const;
+
+private:
+    Request request(std::uint64_t weight, Patience patience) const;
+    Attempt attempt(Outcome outcome) const;
+    void check_weight(std::uint64_t weight) const;
+    void check_patience(std::chrono::nanoseconds patience) const;
+
+    std::shared_ptr<Context> context_;
+    std::vector<std::string> names_;  ///< sorted, each once
+    std::uint64_t capacity_;
+    LockOptions options_;
+};
+
+/// What stands behind a public lock object is leaked in a forked child, untouched.
+template <class State>
+void destroy(std::unique_ptr<State>& state) {
+    if (state && state->lock.inherited()) static_cast<void>(state.release());
+}
+
+}  // namespace holdfast::inline v0::core

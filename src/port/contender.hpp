@@ -1,0 +1,102 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <holdfast/options.hpp>
+
+#include "port/clock.hpp"
+
+namespace holdfast::inline v0 {
+
+/// The capacity of an exclusive or shared resource. Not 2^53 (rounds in Lua) nor 2^64 (wraps).
+inline constexpr std::uint64_t all = 1'000'000'000;
+
+/// Fences stay below this, so that Lua, JSON and SQL keep every digit.
+inline constexpr std::uint64_t fence_limit = std::uint64_t{1} << 53;
+
+/// Tells one acquisition from every other, for ever; makes every request repeatable.
+struct Nonce {
+    std::array<std::byte, 16> bytes{};
+    auto operator<=>(const Nonce&) const = default;
+};
+
+/// What becomes of a contender that is not admitted at once.
+enum class Patience : std::uint8_t {
+    none,  ///< it leaves no ticket
+    wait,  ///< it stands in line
+};
+
+/// One request for a resource.
+struct Contender {
+    std::string resource;  ///< the whole name, prefix included
+    Nonce nonce;
+    std::string owner;
+    std::uint64_t weight = all;
+    std::uint64_t capacity = all;
+    Fairness fairness = Fairness::fifo;
+    Patience patience = Patience::wait;
+    std::chrono::milliseconds lease{0};
+    bool reenter = false;  ///< join an admitted contender of the same owner
+};
+
+/// A contender's place, as its store finds it again.
+struct Ticket {
+    std::string resource;
+    Nonce nonce;
+    /// The store's own: a number, a node, a key with its revision. Empty when enter was never
+    /// answered: then the store looks for the nonce, and leaving plants a tombstone for it.
+    std::string place;
+};
+
+/// Where a contender stands.
+struct Standing {
+    enum class State : std::uint8_t {
+        waiting,
+        offered,   ///< its turn: claim it by renew
+        admitted,
+        gone,      ///< not in line: never was, refused, left, broken, or its lease ended
+    };
+
+    State state = State::gone;
+    /// Of an admitted one.
+    std::uint64_t fence = 0;
+    /// The moment from which the lease counts, where that is not the send of the request that this
+    /// answers (a lease that many contenders share, a session).
+    std::optional<Moment> counted_from = std::nullopt;
+    /// Told to the stand-by alone: nothing will be pushed when the lease or claim ahead of it
+    /// merely ends, so ask again after this long.
+    std::optional<std::chrono::nanoseconds> look_again = std::nullopt;
+};
+
+/// The answer to enter, one for each contender that was looked at.
+struct Entry {
+    Ticket ticket;
+    Standing standing;
+};
+
+/// A contender in a listing. Its ticket is enough to end it.
+struct Place {
+    Ticket ticket;
+    std::string owner;
+    std::uint64_t weight = 0;
+    std::uint64_t fence = 0;
+    std::chrono::milliseconds lease_left{0};
+};
+
+/// A resource and who contends for it.
+struct Line {
+    std::string resource;
+    std::uint64_t capacity = 0;
+    Fairness fairness = Fairness::fifo;
+    std::vector<Place> holders;  ///< admitted or offered
+    std::vector<Place> waiters;  ///< in order
+};
+
+}  // namespace holdfast::inline v0

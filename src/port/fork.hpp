@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+
+namespace holdfast::inline v0 {
+
+/// Grows by one in the child at every fork(). What remembers another value was made by a parent
+/// and is inert here. Cheap: no system call.
+std::uint64_t fork_generation() noexcept;
+
+/// Remembers in which process it was made.
+class ForkMark {
+public:
+    ForkMark() noexcept : generation_(fork_generation()) {}
+    /// Whether this is a forked child's copy.
+    bool inherited() const noexcept { return generation_ != fork_generation(); }
+
+private:
+    std::uint64_t generation_;
+};
+
+/// A descriptor that a forked child closes at once, because its mere existence there would say
+/// that the parent lives. Owns the descriptor.
+class ClosedInChild {
+public:
+    explicit ClosedInChild(int descriptor);
+    ~ClosedInChild();
+    ClosedInChild(const ClosedInChild&) = delete;
+    ClosedInChild& operator=(const ClosedInChild&) = delete;
+
+    int get() const noexcept { return descriptor_; }
+
+private:
+    int descriptor_;
+};
+
+}  // namespace holdfast::inline v0

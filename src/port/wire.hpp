@@ -1,0 +1,120 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <holdfast/callback.hpp>
+
+#include "port/clock.hpp"
+
+namespace holdfast::inline v0 {
+
+/// Marks the running thread as inside a callback, where waiting for a Pending is refused.
+class CallbackScope {
+public:
+    CallbackScope() noexcept;
+    ~CallbackScope();
+    CallbackScope(const CallbackScope&) = delete;
+    CallbackScope& operator=(const CallbackScope&) = delete;
+};
+
+/// Throws std::logic_error inside a CallbackScope.
+void refuse_inside_callback();
+
+/// Where a store's callers wait. Leader and followers: of the callers that are blocked, one (the
+/// leader) does the store's I/O for all of them on its own thread, the others sleep. So a single
+/// caller pays for no thread of ours, and many share what one read brings. When nobody is blocked
+/// but somebody expects callbacks (an Interest), a pump thread leads.
+/// The base class does no I/O: it serves a store whose callbacks come from its callers alone.
+class Wire {
+public:
+    Wire();
+    virtual ~Wire();
+    Wire(const Wire&) = delete;
+    Wire& operator=(const Wire&) = delete;
+
+    /// A caller that can be blocked. Owned by the caller; used with one Wire only.
+    class Waiter {
+    public:
+        Waiter() = default;
+        Waiter(const Waiter&) = delete;
+        Waiter& operator=(const Waiter&) = delete;
+
+    private:
+        friend class Wire;
+        bool signalled_ = false;
+        std::condition_variable changed_;
+    };
+
+    /// Blocks until `waiter` was signalled, and takes the signal; false when `until` came first.
+    bool wait(Waiter& waiter, std::optional<Moment> until = std::nullopt);
+    /// From any thread, also before the wait.
+    void signal(Waiter& waiter);
+
+    /// While one exists, callbacks come without a blocked caller.
+    class Interest {
+    public:
+        Interest(Interest&&) noexcept = default;
+        Interest& operator=(Interest&&) noexcept = default;
+        ~Interest();
+
+    private:
+        friend class Wire;
+        explicit Interest(std::shared_ptr<void> counted) : counted_(std::move(counted)) {}
+        std::shared_ptr<void> counted_;
+    };
+    Interest interest();
+
+protected:
+    using Due = std::vector<Callback<void()>>;
+
+    /// One turn of I/O by the leader, with no lock held: blocks until there is something to read,
+    /// `until`, or interrupt_descriptor() is readable, and appends the callbacks to be run. They
+    /// run after the leadership was passed on.
+    virtual void turn(std::optional<Moment> until, Due& due);
+
+    /// Readable when the turn in progress should end; turn() calls take_interrupt() then.
+    int interrupt_descriptor() const noexcept;
+    void take_interrupt() noexcept;
+
+    /// Whether callbacks need a thread that leads. One whose callbacks come by themselves says no,
+    /// and then an Interest starts nothing.
+    virtual bool needs_pump() const noexcept { return true; }
+
+    /// Ends the pump thread. A derived class calls it first in its destructor.
+    void close() noexcept;
+
+private:
+    struct State {
+        std::mutex mutex;
+        bool led = false;
+        Waiter* leader = nullptr;  ///< null while the pump leads
+        std::deque<Waiter*> followers;
+        std::size_t interests = 0;
+        bool closed = false;
+        std::condition_variable pump_wanted;
+        int interrupt = -1;
+        ~State();
+    };
+    using Lock = std::unique_lock<std::mutex>;
+
+    void lead(Lock& lock, Waiter* waiter, std::optional<Moment> until);
+    void follow(Lock& lock, Waiter& waiter, std::optional<Moment> until);
+    static void pass_on(State& state);
+    static void interrupt(const State& state) noexcept;
+    void pump(const std::shared_ptr<State>& state);
+
+    std::shared_ptr<State> state_;
+    std::thread pump_;
+};
+
+/// How long poll() may block: -1 without a limit, else rounded up to a millisecond.
+int poll_timeout(std::optional<Moment> until) noexcept;
+
+}  // namespace holdfast::inline v0

@@ -1,0 +1,175 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "port/clock.hpp"
+#include "port/store.hpp"
+#include "stores/ledger/ledger.hpp"
+#include "stores/ledger/watchers.hpp"
+#include "stores/local/control.hpp"
+#include "stores/local/doorbell.hpp"
+#include "stores/local/environment.hpp"
+#include "stores/local/folder.hpp"
+#include "stores/local/neighbours.hpp"
+#include "stores/local/roster.hpp"
+#include "stores/local/seat.hpp"
+#include "stores/local/station.hpp"
+
+namespace holdfast::inline v0::local {
+
+struct LocalOptions;
+
+template <class T>
+struct AsResult {
+    using Type = Result<T>;
+};
+template <class T>
+struct AsResult<Result<T>> {
+    using Type = Result<T>;
+};
+
+/// One client of a store: everything that a process has open for it. Transactions run through it,
+/// and what follows from them is done by it: watches are called, others' doorbells rung, the dead
+/// buried. Never destroyed in a forked child.
+/// Threads: all members may be called from any thread.
+class LocalClient final : private Station::Duties {
+public:
+    /// Opens the store. Throws Error.
+    explicit LocalClient(const LocalOptions& options);
+    /// Leaves all lines.
+    ~LocalClient() override;
+    LocalClient(const LocalClient&) = delete;
+    LocalClient& operator=(const LocalClient&) = delete;
+
+    const Folder& folder() const noexcept { return folder_; }
+    Station& station() noexcept { return station_; }
+
+    /// Whose end matters to a waiter, as of a turn of the store.
+    struct Ahead {
+        Nonce waiter;
+        std::uint64_t turn = 0;
+        std::vector<Member> members;
+    };
+
+    /// What a transaction leaves to be done once it is committed.
+    struct Aftermath {
+        std::vector<ledger::Told> own;
+        std::vector<ClientId> to_ring;
+        std::vector<ClientId> dead;
+        std::vector<Ahead> ahead;
+    };
+
+    /// A transaction in progress, as a verb sees it.
+    struct Step {
+        ledger::Scene scene;
+        ledger::Ledger ledger;
+        Aftermath after;
+    };
+
+    template <class Verb>
+    using ResultOf = typename AsResult<std::invoke_result_t<Verb&, Step&>>::Type;
+
+    /// Runs `verb(step)` in one transaction and then does what follows from it. Watches are
+    /// called before it returns, or are left in `due`.
+    template <class Verb>
+    ResultOf<Verb> in_turn(Verb verb, Station::Due* due = nullptr) {
+        std::optional<ResultOf<Verb>> result;
+        Aftermath after;
+        try {
+            transact(verb, result, after);
+        } catch (const Error& error) {
+            return failure(error);
+        }
+        if (has_work(after)) settle(std::move(after), due);
+        return std::move(*result);
+    }
+
+    /// Registers a watch; line_moved may be called as soon as a thread lends itself.
+    std::unique_ptr<Watch> add_watch(const Nonce& nonce, LineMoved line_moved);
+    void call_later(const Nonce& nonce, const Standing& standing);
+    /// Takes note of whose end matters to a waiter, if it is watched.
+    void look_ahead(Step& step, const Ticket& ticket);
+
+    /// The clients of other processes that keep a newcomer out of this line.
+    std::vector<Member> in_the_way(Step& step, const std::string& resource) const;
+    /// Buries those of the given clients that are dead; whether there were any.
+    bool bury_dead(std::span<const Member> suspects);
+    /// Buries all that are dead.
+    void bury_all_dead();
+
+    /// From now on the client is dead when its seat is free, even if this process ends before: the
+    /// descriptor, which is the caller's, shares the seat with whoever gets it.
+    int share_seat();
+
+    /// An exception of this store as its answer to a verb.
+    Failure failure(const Error& error) const;
+
+    /// The next transaction makes sure that the folder is still there.
+    void check_folder_next() noexcept { folder_check_due_ = Moment::min(); }
+
+private:
+    class LocalWatch;
+
+    void open(std::chrono::milliseconds patience);
+    bool belongs_together() const;
+    void prepare(const std::string& boot);
+    void sit_down();
+
+    template <class Verb>
+    void transact(Verb& verb, std::optional<ResultOf<Verb>>& result, Aftermath& after) {
+        environment_->transact([&](Table& table) {
+            const Moment now = clock_.now();
+            if (now >= folder_check_due_.load(std::memory_order_relaxed)) check_folder(now);
+            const ledger::Scene scene{table, now, clock_.wall_microseconds(),
+                                      environment_->last_fence()};
+            Step step{scene, ledger::Ledger(scene, self_.id), {}};
+            result.emplace(verb(step));
+            if (!step.ledger.told().empty()) note_told(step);
+            after = std::move(step.after);
+        });
+    }
+
+    void check_folder(Moment now);
+    void note_told(Step& step);
+    void look_ahead(Step& step, const Nonce& nonce);
+    static bool has_work(const Aftermath& after) noexcept {
+        return !after.own.empty() || !after.to_ring.empty() || !after.dead.empty() ||
+               !after.ahead.empty();
+    }
+    void settle(Aftermath after, Station::Due* due);
+    std::vector<ClientId> ring_and_follow(const Aftermath& after);
+    void bury(std::span<const ClientId> dead, Aftermath& after);
+    bool is_dead(const Member& member) const;
+    void catch_up(Station::Due& due);
+
+    void open_mail(Station::Due& due) noexcept override;
+    void process_ended(ClientId client, Station::Due& due) noexcept override;
+    void look_around(Station::Due& due) noexcept override;
+    std::optional<Moment> next_look() noexcept override;
+
+    SystemClock clock_;
+    Folder folder_;
+    Member self_;
+    Descriptor control_file_;  ///< has no lock of its own
+    Seat seat_;
+    Control control_;
+    std::optional<Environment> environment_;
+    Station station_;
+    std::optional<Doorbell> doorbell_;
+    Neighbours neighbours_;
+    std::shared_ptr<ledger::Watchers> watchers_ = std::make_shared<ledger::Watchers>();
+    std::atomic<Moment> folder_check_due_{Moment::min()};
+    /// Something could not be done because the store was stuck: to be tried again.
+    std::atomic<bool> behind_{false};
+    std::optional<Moment> next_look_;  ///< the leader's own
+};
+
+}  // namespace holdfast::inline v0::local

@@ -1,0 +1,224 @@
+#include "stores/local/folder.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace holdfast::inline v0::local {
+
+namespace {
+
+constexpr std::string_view name_another = "name another folder: local:///folder";
+
+/// Whoever may read or write the files may look into the folder.
+unsigned folder_mode(unsigned mode) {
+    const unsigned used = mode | (mode << 1);
+    return 0700U | mode | ((used >> 2) & 0111U);
+}
+
+std::string home_of(uid_t user) {
+    std::vector<char> text(16384);
+    passwd entry{};
+    passwd* found = nullptr;
+    getpwuid_r(user, &entry, text.data(), text.size(), &found);
+    if (found == nullptr) {
+        throw Error(errc::bad_configuration,
+                    "local store: user " + std::to_string(user) +
+                        " has no entry in the password database, so there is no default folder; " +
+                        std::string(name_another));
+    }
+    return found->pw_dir;
+}
+
+std::string parent_of(const std::string& path) {
+    const auto slash = path.find_last_of('/');
+    return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+std::string default_folder() {
+    const uid_t user = geteuid();
+    if (user == 0) return default_folder_of(user, {});
+    const std::string home = home_of(user);
+    struct stat status {};
+    if (home.empty() || stat(home.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+        throw Error(errc::bad_configuration, "local store: the home folder of user " +
+                                                 std::to_string(user) + " ('" + home +
+                                                 "') does not exist; " + std::string(name_another));
+    }
+    return default_folder_of(user, home);
+}
+
+std::string default_folder_of(uid_t user, const std::string& home) {
+    return user == 0 ? "/var/lib/holdfast" : home + "/.local/state/holdfast";
+}
+
+std::optional<std::string_view> network_file_system(std::uint64_t magic) {
+    switch (magic) {
+        case NFS_SUPER_MAGIC:
+            return "NFS";
+        case SMB_SUPER_MAGIC:
+            return "SMB";
+        case 0xff534d42:
+            return "CIFS";
+        case 0xfe534d42:
+            return "SMB2";
+        case AFS_SUPER_MAGIC:
+        case 0x6b414653:
+            return "AFS";
+        case CODA_SUPER_MAGIC:
+            return "Coda";
+        case 0x00c36400:
+            return "Ceph";
+        case V9FS_MAGIC:
+            return "9P";
+        case 0x0bd00bd0:
+            return "Lustre";
+        case 0x01161970:
+            return "GFS2";
+        case 0x7461636f:
+            return "OCFS2";
+        default:
+            return std::nullopt;
+    }
+}
+
+Folder::Folder(std::string path, unsigned mode)
+    : path_(path.empty() ? default_folder() : path), mode_(mode) {
+    while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
+    description_ = "local store " + path_;
+    if (path_.front() != '/') {
+        fail(errc::bad_configuration, "the folder must be named from the root: local:///folder");
+    }
+    const auto open_it = [&] {
+        return Descriptor(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    };
+    descriptor_ = open_it();
+    if (!descriptor_ && errno == ENOENT) {
+        make(path.empty());
+        descriptor_ = open_it();
+    }
+    if (!descriptor_) fail_with(errno, "cannot be opened");
+    refuse_network();
+    if (mode_ != 0600) widen(descriptor(), folder_mode(mode_));
+}
+
+void Folder::make(bool parents) const {
+    if (parents) {
+        // Below the home, which is there; what belongs to the user alone stays so.
+        for (auto slash = path_.find('/', 1); slash != std::string::npos;
+             slash = path_.find('/', slash + 1)) {
+            mkdir(path_.substr(0, slash).c_str(), 0700);
+        }
+    }
+    if (mkdir(path_.c_str(), 0700) == 0) {
+        chmod(path_.c_str(), folder_mode(mode_));
+    } else if (errno == ENOENT) {
+        const std::string parent = parent_of(path_);
+        fail(errc::bad_configuration,
+             "its parent folder " + parent + " does not exist; create it: mkdir -p " + parent);
+    } else if (errno != EEXIST) {
+        fail_with(errno, "cannot be made");
+    }
+}
+
+void Folder::refuse_network() const {
+    struct statfs system {};
+    if (fstatfs(descriptor(), &system) != 0) fail_with(errno, "cannot be examined");
+    const auto name = network_file_system(static_cast<std::uint64_t>(system.f_type));
+    if (!name) return;
+    fail(errc::bad_configuration, "is on a network file system (" + std::string(*name) +
+                                      "), where processes cannot share memory; " +
+                                      std::string(name_another));
+}
+
+Descriptor Folder::open_file(const char* name) const {
+    constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+    for (;;) {
+        Descriptor file(openat(descriptor(), name, flags));
+        if (!file && errno == ENOENT) {
+            file = Descriptor(openat(descriptor(), name, flags | O_CREAT | O_EXCL, 0600));
+            if (!file && errno == EEXIST) continue;
+        }
+        if (!file) fail_with(errno, "its file " + std::string(name) + " cannot be opened");
+        widen(file.get(), mode_);
+        return file;
+    }
+}
+
+/// Only ever adds: another user of the store may have asked for more.
+void Folder::widen(int file, unsigned mode) const noexcept {
+    struct stat status {};
+    if (fstat(file, &status) != 0 || status.st_uid != geteuid()) return;
+    const unsigned now = status.st_mode & 07777U;
+    if ((now | mode) != now) fchmod(file, now | mode);
+}
+
+std::optional<std::uint64_t> Folder::inode_of(const char* name) const {
+    struct stat status {};
+    if (fstatat(descriptor(), name, &status, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+    return status.st_ino;
+}
+
+void Folder::remove(const std::string& name) const noexcept {
+    unlinkat(descriptor(), name.c_str(), 0);
+}
+
+void Folder::remove_all(std::string_view name_start) const noexcept {
+    const int again = openat(descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (again < 0) return;
+    const std::unique_ptr<DIR, int (*)(DIR*)> listing(fdopendir(again), closedir);
+    if (!listing) return;
+    while (const dirent* entry = readdir(listing.get())) {
+        if (std::string_view(entry->d_name).starts_with(name_start)) remove(entry->d_name);
+    }
+}
+
+void Folder::set_mode(const std::string& name) const noexcept {
+    fchmodat(descriptor(), name.c_str(), mode_, 0);
+}
+
+std::string Folder::reach(std::string_view name) const {
+    return "/proc/self/fd/" + std::to_string(descriptor()) + "/" + std::string(name);
+}
+
+void Folder::fail(errc code, const std::string& fact) const {
+    throw Error(code, description_ + ": " + fact);
+}
+
+void Folder::fail_with(int error, const std::string& doing) const {
+    const std::string reason = doing + " (" + std::strerror(error) + "); ";
+    switch (error) {
+        case ENOSPC:
+        case EDQUOT:
+        case EFBIG:
+            fail(errc::unreachable, reason + "the disk is full: make room on it");
+        case EMFILE:
+        case ENFILE:
+        case ENOMEM:
+            fail(errc::unreachable, reason + "raise the limit (ulimit) and try again");
+        case EROFS:
+            fail(errc::bad_configuration,
+                 reason + "the file system is read-only: " + std::string(name_another));
+        case EACCES:
+        case EPERM:
+            fail(errc::bad_configuration,
+                 reason + "user " + std::to_string(geteuid()) +
+                     " needs read and write access: share the store with a group "
+                     "(local:///folder?mode=0660) or " +
+                     std::string(name_another));
+        default:
+            fail(errc::bad_configuration, reason + std::string(name_another));
+    }
+}
+
+}  // namespace holdfast::inline v0::local

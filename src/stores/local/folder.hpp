@@ -1,0 +1,72 @@
+#pragma once
+
+#include <sys/types.h>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <holdfast/error.hpp>
+
+#include "stores/local/descriptor.hpp"
+
+namespace holdfast::inline v0::local {
+
+/// Where the store is when no folder is named. The home is that of the password database: $HOME
+/// differs between a shell, cron and systemd, and then they would not exclude each other.
+/// Throws Error: no entry, no home.
+std::string default_folder();
+
+/// The same for a given user and home.
+std::string default_folder_of(uid_t user, const std::string& home);
+
+/// The name of a network file system by its magic number in statfs(2); nothing for a local one.
+/// Shared memory and locks there do not reach the other machines, or not this one's processes.
+std::optional<std::string_view> network_file_system(std::uint64_t magic);
+
+/// The folder that holds a store. All its files are reached through one descriptor, so that they
+/// belong together even when the path is renamed meanwhile. Immutable, so safe to share.
+class Folder {
+public:
+    /// Opens the folder, or makes it. Without a path: the default folder, parents included.
+    /// `mode` is that of the files (0600, 0660, ...); the folder gets the x bits that go with it.
+    /// Throws Error: missing parent, no permission, network file system, read-only.
+    Folder(std::string path, unsigned mode);
+
+    const std::string& path() const noexcept { return path_; }
+    unsigned mode() const noexcept { return mode_; }
+    int descriptor() const noexcept { return descriptor_.get(); }
+    /// How messages begin: "local store /path".
+    const std::string& description() const noexcept { return description_; }
+
+    /// Opens a file of the store for reading and writing; makes it when it is not there.
+    Descriptor open_file(const char* name) const;
+    /// The inode of a file; nothing when there is none.
+    std::optional<std::uint64_t> inode_of(const char* name) const;
+    /// Nothing happens when there is none.
+    void remove(const std::string& name) const noexcept;
+    /// Removes all whose name starts so.
+    void remove_all(std::string_view name_start) const noexcept;
+    /// Sets a file's mode whatever the umask.
+    void set_mode(const std::string& name) const noexcept;
+    /// A path to a file that stays short however long the folder's own path is: the paths of
+    /// sockets end at 108 bytes.
+    std::string reach(std::string_view name) const;
+
+    /// Throws Error: "local store /path: <fact>".
+    [[noreturn]] void fail(errc code, const std::string& fact) const;
+    /// Throws Error for an errno, with what to do about it.
+    [[noreturn]] void fail_with(int error, const std::string& doing) const;
+
+private:
+    void make(bool parents) const;
+    void refuse_network() const;
+    void widen(int file, unsigned mode) const noexcept;
+
+    std::string path_;
+    unsigned mode_;
+    std::string description_;
+    Descriptor descriptor_;
+};
+
+}  // namespace holdfast::inline v0::local

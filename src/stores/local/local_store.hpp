@@ -1,0 +1,28 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "port/store.hpp"
+
+namespace holdfast::inline v0::local {
+
+struct LocalOptions {
+    /// Empty: the user's default folder, see default_folder().
+    std::string folder = {};
+    /// Of the store's files when they are made; more than another user asked for is added.
+    unsigned mode = 0600;
+    /// How long a verb waits for a process that stands still inside the store.
+    std::chrono::milliseconds request_timeout = std::chrono::seconds{2};
+};
+
+/// The embedded store: the lines of all processes of this machine that name the same folder.
+/// Throws Error when the folder cannot be used.
+std::shared_ptr<Store> open_local(const LocalOptions& options);
+
+/// A new descriptor that shares the life of a client of a local store: it is not dead before all
+/// such descriptors are closed, its own process ended included. -1 for any other store.
+int share_life(Store& store);
+
+}  // namespace holdfast::inline v0::local

@@ -1,0 +1,46 @@
+#include "stores/local/process.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "stores/local/descriptor.hpp"
+
+namespace holdfast::inline v0::local {
+
+ProcessIdentity this_process() {
+    return {.pid = getpid(),
+            .start_time = start_time_of(getpid()).value_or(0),
+            .pid_namespace = own_pid_namespace()};
+}
+
+std::uint64_t own_pid_namespace() {
+    struct stat status {};
+    return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+std::optional<std::uint64_t> start_time_of(pid_t pid) {
+    const std::string path = "/proc/" + std::to_string(pid) + "/stat";
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    char text[1024];
+    const auto length = file ? ::read(file.get(), text, sizeof text - 1) : -1;
+    if (length <= 0) return std::nullopt;
+    text[length] = '\0';
+    // The second field is the program's name, which may contain anything, parentheses too.
+    const char* field = std::strrchr(text, ')');
+    if (field == nullptr) return std::nullopt;
+    field += 2;
+    constexpr int state_is_field = 3;
+    constexpr int start_time_is_field = 22;
+    for (int number = state_is_field; number < start_time_is_field; ++number) {
+        field = std::strchr(field, ' ');
+        if (field == nullptr) return std::nullopt;
+        ++field;
+    }
+    return std::strtoull(field, nullptr, 10);
+}
+
+}  // namespace holdfast::inline v0::local

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <sys/types.h>
+#include <cstdint>
+#include <optional>
+
+namespace holdfast::inline v0::local {
+
+/// Tells a process from every other of this boot: pids come again, and differ between namespaces.
+struct ProcessIdentity {
+    std::int32_t pid = 0;
+    std::uint64_t start_time = 0;  ///< in clock ticks since the boot
+    std::uint64_t pid_namespace = 0;
+
+    bool operator==(const ProcessIdentity&) const = default;
+};
+
+ProcessIdentity this_process();
+
+/// The inode of this process's PID namespace; 0 when it cannot be known.
+std::uint64_t own_pid_namespace();
+
+/// When the process of that pid, in this namespace, was started; nothing when there is none.
+std::optional<std::uint64_t> start_time_of(pid_t pid);
+
+}  // namespace holdfast::inline v0::local

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "port/fork.hpp"
+#include "stores/ledger/records.hpp"
+#include "stores/local/folder.hpp"
+
+namespace holdfast::inline v0::local {
+
+using ledger::ClientId;
+
+/// A client's seat: a locked byte of the file `control`, which the kernel frees when the client's
+/// process ends, however it ends. It is locked on an open file description of its own that a
+/// forked child closes at once, so that no child keeps a dead parent's seat.
+/// The same description guards the door: byte 0, held while a client opens the store.
+class Seat {
+public:
+    explicit Seat(Descriptor control_file);
+
+    /// Keeps those out who would start the store afresh, until close_door(). Throws Error when
+    /// somebody does that for longer than `patience`.
+    void open_door(const Folder& folder, std::chrono::milliseconds patience);
+    /// Keeps everybody else out who opens the store.
+    void bar_door(const Folder& folder, std::chrono::milliseconds patience);
+    void close_door() noexcept;
+
+    /// Sits down for the rest of this object's life.
+    void take(const Folder& folder, ClientId client);
+
+    int descriptor() const noexcept { return file_.get(); }
+
+private:
+    void lock_door(short kind, const Folder& folder, std::chrono::milliseconds patience);
+
+    ClosedInChild file_;
+};
+
+/// Both look through a description that has no lock of its own on the control file.
+bool is_seated(int control_file, ClientId client);
+bool anybody_seated(int control_file);
+
+}  // namespace holdfast::inline v0::local

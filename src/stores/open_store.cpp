@@ -1,0 +1,129 @@
+#include "stores/open_store.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <holdfast/error.hpp>
+
+#include "stores/store_url.hpp"
+
+#ifdef HOLDFAST_STORE_LOCAL
+#include "stores/local/local_store.hpp"
+#endif
+#ifdef HOLDFAST_STORE_MEMORY
+#include "stores/memory/memory_store.hpp"
+#endif
+
+namespace holdfast::inline v0 {
+namespace {
+
+using Names = std::vector<std::string_view>;
+
+/// One line of the table: what a scheme is called, what opens it, and what its URL may say.
+struct Scheme {
+    std::string_view name;
+    std::shared_ptr<Store> (*open)(const StoreUrl& url);
+    Names parameters;  ///< besides common_parameters()
+};
+
+Names common_parameters() {
+    return {"prefix", "connect_timeout", "request_timeout"};
+}
+
+std::string joined(const Names& names) {
+    std::string result;
+    for (const std::string_view name : names) {
+        if (!result.empty()) result += ", ";
+        result += name;
+    }
+    return result;
+}
+
+[[noreturn, maybe_unused]] void refuse(const std::string& sentence) {
+    throw Error(errc::bad_configuration, sentence);
+}
+
+[[maybe_unused]] void refuse_server(const StoreUrl& url, std::string_view form) {
+    if (url.hosts.empty() && url.user.empty() && url.password.empty()) return;
+    refuse(url.scheme + ": this store has no server, but its URL names one; write it as " +
+           std::string(form));
+}
+
+#ifdef HOLDFAST_STORE_LOCAL
+unsigned mode_of(const StoreUrl& url) {
+    const std::string mode = url.text("mode").value_or("0600");
+    if (mode == "0600" || mode == "600") return 0600;
+    if (mode == "0660" || mode == "660") return 0660;
+    if (mode == "0666" || mode == "666") return 0666;
+    refuse(url.shown + ": the parameter mode is '" + mode +
+           "'; give 0600 (its owner), 0660 (its group) or 0666 (everyone)");
+}
+
+std::shared_ptr<Store> open_local(const StoreUrl& url) {
+    refuse_server(url, "local:///folder, with three slashes");
+    if (!url.path.empty() && !url.path.starts_with('/')) {
+        refuse(url.shown + ": the folder must be absolute; write it as local:///folder");
+    }
+    if (url.path.find('\0') != std::string::npos) {
+        refuse("local: the folder's name has a NUL in it; write the URL without %00");
+    }
+    local::LocalOptions options;
+    options.folder = url.path;
+    options.mode = mode_of(url);
+    if (const auto timeout = url.duration("request_timeout")) options.request_timeout = *timeout;
+    return local::open_local(options);
+}
+#endif
+
+#ifdef HOLDFAST_STORE_MEMORY
+std::shared_ptr<Store> open_memory(const StoreUrl& url) {
+    refuse_server(url, "memory: or memory:NAME");
+    return memory::open_memory(url.path);
+}
+#endif
+
+/// The one place where a scheme meets its store.
+std::vector<Scheme> schemes() {
+    return {
+#ifdef HOLDFAST_STORE_LOCAL
+        {"local", open_local, {"mode"}},
+#endif
+#ifdef HOLDFAST_STORE_MEMORY
+        {"memory", open_memory, {}},
+#endif
+    };
+}
+
+Scheme scheme_of(const StoreUrl& url) {
+    Names known;
+    for (const Scheme& scheme : schemes()) {
+        if (scheme.name == url.scheme) return scheme;
+        known.push_back(scheme.name);
+    }
+    refuse("unknown scheme '" + url.scheme +
+           "' in the store's URL; this build knows: " + joined(known));
+}
+
+void check_parameters(const StoreUrl& url, const Scheme& scheme) {
+    Names known = common_parameters();
+    known.insert(known.end(), scheme.parameters.begin(), scheme.parameters.end());
+    for (const auto& [name, value] : url.parameters) {
+        if (std::ranges::find(known, name) != known.end()) continue;
+        refuse(url.shown + ": unknown parameter '" + name + "'; " + url.scheme +
+               ": knows: " + joined(known));
+    }
+    // Checked also where they change nothing: a store without a server has no connection to time.
+    static_cast<void>(url.duration("connect_timeout"));
+    static_cast<void>(url.duration("request_timeout"));
+}
+
+}  // namespace
+
+OpenedStore open_store(std::string_view url) {
+    const StoreUrl parsed = parse_store_url(url.empty() ? "local:" : url);
+    const Scheme scheme = scheme_of(parsed);
+    check_parameters(parsed, scheme);
+    return {.store = scheme.open(parsed), .prefix = parsed.prefix(), .url = parsed.shown};
+}
+
+}  // namespace holdfast::inline v0

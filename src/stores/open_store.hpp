@@ -1,0 +1,22 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "port/store.hpp"
+
+namespace holdfast::inline v0 {
+
+struct OpenedStore {
+    std::shared_ptr<Store> store;
+    std::string prefix;  ///< put before every name
+    std::string url;     ///< without its password
+};
+
+/// The store that a URL names; an empty one names the embedded store. Throws Error with
+/// errc::bad_configuration for an unknown scheme or parameter, listing the known ones, and
+/// whatever the store itself throws.
+OpenedStore open_store(std::string_view url);
+
+}  // namespace holdfast::inline v0

@@ -1,0 +1,306 @@
+"""The program, driven as its users do: on the embedded store, in a folder of each test's own."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = os.environ.get("HOLDFAST_PROGRAM", "build/holdfast")
+COUNT = "n=$(cat counter); echo $((n + 1)) > counter"
+
+
+def until(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError("it did not come to pass")
+        time.sleep(0.005)
+
+
+class OnALocalStore(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self.temporary.cleanup)
+        self.folder = pathlib.Path(self.temporary.name)
+        (self.folder / "store").mkdir()
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("HOLDFAST_")}
+        self.environment["HOLDFAST_STORE"] = f"local://{self.folder}/store"
+
+    def start(self, *words, **options):
+        options.setdefault("env", self.environment)
+        process = subprocess.Popen(
+            [PROGRAM, *words],
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **options,
+        )
+        self.addCleanup(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        if process.poll() is None:
+            process.terminate()
+            process.wait(20)
+        process.stdout.close()
+        process.stderr.close()
+
+    def call(self, *words, **options):
+        process = self.start(*words, **options)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out, err
+
+    def hold(self, name, *options):
+        """A process that holds `name` until it is ended."""
+        process = self.start("run", *options, name, "--", "sh", "-c", "echo in; exec sleep 60")
+        self.assertEqual(process.stdout.readline(), "in\n")
+        return process
+
+    def listed(self, *words):
+        code, out, err = self.call("list", "--json", *words)
+        self.assertEqual((code, err), (0, ""))
+        return json.loads(out)
+
+    def waiters(self, name):
+        return sum(len(r["waiters"]) for r in self.listed() if r["name"] == name)
+
+    def assert_refused(self, words, code, *parts):
+        """With one line on standard error that has all the parts."""
+        returned, out, err = self.call(*words)
+        self.assertEqual((returned, out), (code, ""), err)
+        self.assertEqual(len(err.splitlines()), 1, err)
+        self.assertTrue(err.startswith("holdfast: "), err)
+        for part in parts:
+            self.assertIn(part, err)
+
+
+class Usage(OnALocalStore):
+    def test_version(self):
+        code, out, _ = self.call("--version")
+        self.assertEqual(code, 0)
+        self.assertRegex(out, r"^holdfast \d+\.\d+\.\d+\n$")
+
+    def test_help_teaches_by_example(self):
+        for words in (["--help"], ["run", "--help"]):
+            code, out, _ = self.call(*words)
+            self.assertEqual(code, 0)
+            self.assertIn("holdfast run -n nightly -- ./nightly", out)
+
+    def test_a_forgotten_separator_gets_a_hint(self):
+        self.assert_refused(["run", "deploy", "make", "all"], 64, "holdfast run deploy -- make all")
+
+    def test_no_command(self):
+        self.assert_refused(["run", "deploy"], 64, "holdfast run deploy -- COMMAND")
+        self.assert_refused(["run", "deploy", "--"], 64, "no command")
+
+    def test_no_name(self):
+        self.assert_refused(["run", "--", "true"], 64, "NAME")
+        self.assert_refused(["run", "", "--", "true"], 64, "name")
+
+    def test_nonsense(self):
+        for words in (
+            [],
+            ["dance"],
+            ["run", "--dance", "a", "--", "true"],
+            ["run", "-w", "-1", "a", "--", "true"],
+            ["run", "-w", "soon", "a", "--", "true"],
+            ["run", "-n", "-w", "1", "a", "--", "true"],
+            ["run", "-j", "0", "a", "--", "true"],
+            ["run", "-s", "-x", "a", "--", "true"],
+            ["run", "-s", "a", "b", "--", "true"],
+            ["run", "-E", "256", "a", "--", "true"],
+            ["run", "--fairness", "luck", "a", "--", "true"],
+            ["run", "--lease", "0", "a", "--", "true"],
+            ["run", "--lease", "365h", "a", "--", "true"],
+        ):
+            with self.subTest(words):
+                self.assert_refused(words, 64)
+
+
+class ExitCodes(OnALocalStore):
+    def test_the_commands_own(self):
+        for code in (0, 1, 42, 76, 255):
+            self.assertEqual(self.call("run", "a", "--", "sh", "-c", f"exit {code}")[0], code)
+
+    def test_the_commands_signal(self):
+        self.assertEqual(self.call("run", "a", "--", "sh", "-c", "kill -KILL $$")[0], 128 + 9)
+
+    def test_not_acquired_is_silent_unless_verbose(self):
+        self.hold("a")
+        self.assertEqual(self.call("run", "-n", "a", "--", "true"), (75, "", ""))
+        self.assertEqual(self.call("run", "-w", "50ms", "a", "--", "true"), (75, "", ""))
+        self.assertEqual(self.call("run", "-n", "-E", "3", "a", "--", "true"), (3, "", ""))
+        code, _, err = self.call("run", "-n", "--verbose", "a", "--", "true")
+        self.assertEqual((code, err), (75, "holdfast: a: not acquired\n"))
+
+    def test_command_not_found_and_not_executable(self):
+        self.assert_refused(["run", "a", "--", "./nowhere"], 127, "./nowhere", "No such file")
+        (self.folder / "text").write_text("no program")
+        self.assert_refused(["run", "a", "--", "./text"], 126, "./text")
+
+    def test_bad_configuration(self):
+        self.assert_refused(["list", "-S", "carrier-pigeon://x"], 78, "carrier-pigeon", "local")
+        self.assert_refused(["list", "-S", "local:?color=red"], 78, "color", "mode")
+        self.assert_refused(["list", "-S", f"local://{self.folder}/text/x"], 78)
+
+    def test_another_capacity(self):
+        self.hold("a", "-j", "3")
+        self.assert_refused(["run", "-j", "4", "a", "--", "true"], 78, "a")
+
+    def test_a_lost_hold_ends_the_command(self):
+        holder = self.hold("a", "--lease", "1s")
+        os.kill(holder.pid, signal.SIGSTOP)
+        time.sleep(1.5)
+        code, out, _ = self.call("run", "-w", "10s", "a", "--", "echo", "rival")
+        self.assertEqual((code, out), (0, "rival\n"))
+        os.kill(holder.pid, signal.SIGCONT)
+        _, err = holder.communicate(timeout=20)
+        self.assertEqual(holder.returncode, 76)
+        self.assertRegex(err, r"^holdfast: a: hold with fence \d+ lost .*\n$")
+
+
+class Exclusion(OnALocalStore):
+    def test_four_processes_count_to_two_hundred(self):
+        (self.folder / "counter").write_text("0")
+        loop = f'for i in $(seq 50); do "{PROGRAM}" run count -- sh -c "{COUNT}" || exit; done'
+        loop = loop.replace("$(cat", r"\$(cat").replace("$((n", r"\$((n")
+        workers = [
+            subprocess.Popen(["sh", "-c", loop], cwd=self.folder, env=self.environment)
+            for _ in range(4)
+        ]
+        self.assertEqual([worker.wait(100) for worker in workers], [0] * 4)
+        self.assertEqual((self.folder / "counter").read_text(), "200\n")
+
+    def test_shared_holds_exclude_only_an_exclusive_one(self):
+        self.hold("a", "-s")
+        self.assertEqual(self.call("run", "-n", "-s", "a", "--", "true")[0], 0)
+        self.assertEqual(self.call("run", "-n", "a", "--", "true")[0], 75)
+
+    def test_slots(self):
+        self.hold("a", "-j", "2")
+        last = self.hold("a", "-j", "2")
+        self.assertEqual(self.call("run", "-n", "-j", "2", "a", "--", "true")[0], 75)
+        self.end(last)
+        self.assertEqual(self.call("run", "-n", "-j", "2", "a", "--", "true")[0], 0)
+
+    def test_several_names_are_taken_all_or_none(self):
+        self.hold("b")
+        self.assertEqual(self.call("run", "-n", "a", "b", "--", "true")[0], 75)
+        self.assertEqual(self.call("run", "-n", "a", "c", "--", "true")[0], 0)
+
+    def test_a_killed_holder_is_followed_at_once(self):
+        holder = self.hold("a")
+        waiter = self.start("run", "a", "--", "echo", "next")
+        until(lambda: self.waiters("a") == 1)
+        killed = time.monotonic()
+        holder.kill()
+        out, _ = waiter.communicate(timeout=20)
+        self.assertEqual(out, "next\n")
+        self.assertLess(time.monotonic() - killed, 5, "not by the lease of 30 s")
+
+    def test_re_entering_joins_only_when_asked_to(self):
+        inner = [PROGRAM, "run", "-n", "a", "--", "true"]
+        self.assertEqual(self.call("run", "a", "--", *inner)[0], 75)
+        inner.insert(2, "--reenter")
+        self.assertEqual(self.call("run", "a", "--", *inner)[0], 0)
+
+
+class Environment(OnALocalStore):
+    def seen(self, *words):
+        code, out, err = self.call("run", *words, "--", "env", "-0")
+        self.assertEqual(code, 0, err)
+        return dict(entry.split("=", 1) for entry in out.split("\0") if entry)
+
+    def test_what_the_command_finds(self):
+        seen = self.seen("jobs/7", "--owner", "me")
+        self.assertEqual(seen["HOLDFAST_NAME"], "jobs/7")
+        self.assertEqual(seen["HOLDFAST_OWNER"], "me")
+        self.assertEqual(seen["HOLDFAST_STORE"], self.environment["HOLDFAST_STORE"])
+        self.assertGreater(int(seen["HOLDFAST_FENCE"]), 0)
+
+    def test_an_owner_of_its_own(self):
+        self.assertRegex(self.seen("a")["HOLDFAST_OWNER"], r"^.+:\d+:.+$")
+
+    def test_fences_rise(self):
+        fences = [int(self.seen("a")["HOLDFAST_FENCE"]) for _ in range(3)]
+        self.assertEqual(fences, sorted(set(fences)))
+
+    def test_one_line_for_each_of_several_names(self):
+        seen = self.seen("b", "a", "b")
+        self.assertEqual(seen["HOLDFAST_NAME"], "a\nb")
+        self.assertEqual(len(seen["HOLDFAST_FENCE"].split()), 2)
+
+    def test_standard_input_reaches_the_command(self):
+        out = subprocess.run(
+            [PROGRAM, "run", "a", "--", "cat"],
+            env=self.environment, input="hello", stdout=subprocess.PIPE, text=True, timeout=20,
+        )
+        self.assertEqual(out.stdout, "hello")
+
+
+class Listing(OnALocalStore):
+    def test_an_empty_store(self):
+        self.assertEqual(self.listed(), [])
+        self.assertEqual(self.call("list"), (0, "", ""))
+
+    def test_holders_and_waiters(self):
+        self.hold("jobs/1", "--owner", "first")
+        self.start("run", "--owner", "second", "jobs/1", "--", "true")
+        until(lambda: self.waiters("jobs/1") == 1)
+        self.hold("other")
+        (job,) = self.listed("jobs/")
+        self.assertEqual(job["name"], "jobs/1")
+        (holder,), (waiter,) = job["holders"], job["waiters"]
+        self.assertEqual(set(holder), {"owner", "fence", "lease_left_ms", "weight", "capacity"})
+        self.assertEqual((holder["owner"], waiter["owner"]), ("first", "second"))
+        self.assertGreater(holder["fence"], 0)
+        self.assertLessEqual(holder["lease_left_ms"], 30000)
+        self.assertEqual([r["name"] for r in self.listed()], ["jobs/1", "other"])
+
+    def test_a_name_cannot_steer_the_terminal(self):
+        self.hold("a\x1b[2J\n")
+        _, out, _ = self.call("list")
+        self.assertIn("a\\x1b[2J\\x0a", out)
+        self.assertEqual([r["name"] for r in self.listed()], ["a\x1b[2J\n"])
+
+
+class Signals(OnALocalStore):
+    def test_the_command_gets_them(self):
+        script = 'trap "echo got; exit 5" TERM; echo in; while :; do sleep 0.05; done'
+        holder = self.start("run", "a", "--", "sh", "-c", script)
+        self.assertEqual(holder.stdout.readline(), "in\n")
+        holder.terminate()
+        out, _ = holder.communicate(timeout=20)
+        self.assertEqual((out, holder.returncode), ("got\n", 5))
+
+    def test_a_waiter_leaves_the_line_and_dies_by_it(self):
+        self.hold("a")
+        waiter = self.start("run", "a", "--", "true")
+        until(lambda: self.waiters("a") == 1)
+        waiter.terminate()
+        self.assertEqual(waiter.wait(20), -signal.SIGTERM)
+        self.assertEqual(self.waiters("a"), 0)
+
+    def test_an_inherited_ignore_stays(self):
+        script = "trap '' HUP; exec \"$0\" run a -- sh -c 'kill -HUP $PPID; kill -HUP $$; echo on'"
+        done = subprocess.run(
+            ["sh", "-c", script, PROGRAM],
+            env=self.environment, stdout=subprocess.PIPE, text=True, timeout=20,
+        )
+        self.assertEqual((done.returncode, done.stdout), (0, "on\n"))
+
+    def test_the_command_starts_with_nothing_blocked(self):
+        _, out, _ = self.call("run", "a", "--", "grep", "^SigBlk", "/proc/self/status")
+        self.assertEqual(int(out.split()[1], 16), 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv)

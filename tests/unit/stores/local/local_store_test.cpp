@@ -1,0 +1,422 @@
+#include "stores/local/local_store.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <algorithm>
+#include <thread>
+
+#include "stores/local/control.hpp"
+#include "stores/local/environment.hpp"
+#include "unit/stores/local/scratch.hpp"
+
+namespace holdfast::local {
+namespace {
+
+using namespace std::chrono_literals;
+using local_test::ChildProcess;
+using local_test::contender;
+using local_test::ScratchFolder;
+using State = Standing::State;
+
+std::shared_ptr<Store> open(const ScratchFolder& scratch) {
+    return open_local({.folder = scratch.store()});
+}
+
+Entry enter(Store& store, const Contender& one) {
+    auto result = store.enter({&one, 1}).get();
+    EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.failure().sentence);
+    return result.ok() ? result.value().back() : Entry{};
+}
+
+Standing renew(Store& store, const Ticket& ticket) {
+    return store.renew({&ticket, 1}, 30s).get().value().front();
+}
+
+/// What was told about a ticket, waited for on the test's own thread.
+class Listener {
+public:
+    Listener(Store& store, const Ticket& ticket)
+        : store_(store), watch_(store.watch(ticket, [this](Standing standing) {
+              heard_.push_back(standing.state);
+              store_.wire().signal(waiter_);
+          })) {}
+
+    bool hears(State state) {
+        const Moment limit = BootClock::now() + 20s;
+        while (std::ranges::find(heard_, state) == heard_.end()) {
+            if (!store_.wire().wait(waiter_, limit)) return false;
+        }
+        return true;
+    }
+
+private:
+    Store& store_;
+    Wire::Waiter waiter_;
+    std::vector<State> heard_;
+    std::unique_ptr<Watch> watch_;
+};
+
+std::vector<std::string> files(const ScratchFolder& scratch, std::string_view start) {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(scratch.store())) {
+        const std::string name = entry.path().filename();
+        if (name.starts_with(start)) names.push_back(name);
+    }
+    return names;
+}
+
+/// Another process that holds "jobs" until it is killed.
+ChildProcess holder(const ScratchFolder& scratch) {
+    return ChildProcess([&](ChildProcess::Parent parent) {
+        const auto store = open(scratch);
+        const Entry entry = enter(*store, contender("jobs", 1));
+        parent.say(entry.standing.state == State::admitted ? "holds" : "does not hold");
+        pause();
+    });
+}
+
+TEST(LocalStore, PassesAPlaceToAnotherClientOfTheSameProcess) {
+    const ScratchFolder scratch;
+    const auto ada = open(scratch);
+    const auto bob = open(scratch);
+    const Entry first = enter(*ada, contender("jobs", 1));
+    const Entry second = enter(*bob, contender("jobs", 2));
+    ASSERT_EQ(first.standing.state, State::admitted);
+    ASSERT_EQ(second.standing.state, State::waiting);
+    Listener listener(*bob, second.ticket);
+    EXPECT_EQ(ada->leave(first.ticket).get().value().state, State::admitted);
+    ASSERT_TRUE(listener.hears(State::offered));
+    const Standing claimed = renew(*bob, second.ticket);
+    EXPECT_EQ(claimed.state, State::admitted);
+    EXPECT_GT(claimed.fence, first.standing.fence);
+}
+
+TEST(LocalStore, TellsAWaiterOfTheSameClientBeforeTheVerbReturns) {
+    const ScratchFolder scratch;
+    const auto store = open(scratch);
+    const Entry first = enter(*store, contender("jobs", 1));
+    const Entry second = enter(*store, contender("jobs", 2));
+    State told = State::waiting;
+    const auto watch = store->watch(second.ticket, [&](Standing now) { told = now.state; });
+    EXPECT_TRUE(store->leave(first.ticket).get().ok());
+    EXPECT_EQ(told, State::offered);
+}
+
+TEST(LocalStore, TellsAWatchWhatHappenedBeforeIt) {
+    const ScratchFolder scratch;
+    const auto ada = open(scratch);
+    const auto bob = open(scratch);
+    const Entry first = enter(*ada, contender("jobs", 1));
+    const Entry second = enter(*bob, contender("jobs", 2));
+    EXPECT_TRUE(ada->leave(first.ticket).get().ok());
+    Listener listener(*bob, second.ticket);
+    EXPECT_TRUE(listener.hears(State::offered));
+}
+
+TEST(LocalStore, PassesThePlaceOfAKilledHolderOnAtOnce) {
+    const ScratchFolder scratch;
+    const auto store = open(scratch);
+    ChildProcess other = holder(scratch);
+    ASSERT_EQ(other.hear(), "holds");
+    const Entry entry = enter(*store, contender("jobs", 2));
+    ASSERT_EQ(entry.standing.state, State::waiting);
+    Listener listener(*store, entry.ticket);
+    const Moment killed = BootClock::now();
+    other.signal(SIGKILL);
+    ASSERT_TRUE(listener.hears(State::offered));
+    EXPECT_EQ(renew(*store, entry.ticket).state, State::admitted);
+    // The lease is 30 s.
+    EXPECT_LT(BootClock::now() - killed, 5s);
+    EXPECT_EQ(files(scratch, "bell.").size(), 1U);
+}
+
+TEST(LocalStore, PassesThePlaceOnAlthoughAForkedChildOfTheKilledHolderLives) {
+    const ScratchFolder scratch;
+    const auto store = open(scratch);
+    ChildProcess other([&](ChildProcess::Parent parent) {
+        const auto own = open(scratch);
+        enter(*own, contender("jobs", 1));
+        if (fork() == 0) parent.say(std::to_string(getpid()));
+        pause();
+    });
+    const pid_t grandchild = std::stoi(other.hear());
+    const Entry entry = enter(*store, contender("jobs", 2));
+    Listener listener(*store, entry.ticket);
+    other.signal(SIGKILL);
+    EXPECT_TRUE(listener.hears(State::offered));
+    kill(grandchild, SIGKILL);
+}
+
+TEST(LocalStore, PassesThePlaceOfADeadWaiterOver) {
+    const ScratchFolder scratch;
+    const auto store = open(scratch);
+    const Entry first = enter(*store, contender("jobs", 1));
+    ChildProcess other([&](ChildProcess::Parent parent) {
+        const auto own = open(scratch);
+        enter(*own, contender("jobs", 2));
+        parent.say("waits");
+        pause();
+    });
+    ASSERT_EQ(other.hear(), "waits");
+    const Entry third = enter(*store, contender("jobs", 3));
+    other.kill();
+    // Offered to the dead one first, whose doorbell nobody answers.
+    EXPECT_TRUE(store->leave(first.ticket).get().ok());
+    EXPECT_EQ(renew(*store, third.ticket).state, State::admitted);
+}
+
+TEST(LocalStore, DoesNotLetADeadHolderKeepOutOneWhoWillNotWait) {
+    const ScratchFolder scratch;
+    const auto store = open(scratch);
+    ChildProcess other = holder(scratch);
+    ASSERT_EQ(other.hear(), "holds");
+    EXPECT_EQ(enter(*store, contender("jobs", 2, Patience::none)).standing.state, State::gone);
+    other.kill();
+    EXPECT_EQ(enter(*store, contender("jobs", 3, Patience::none)).standing.state, State::admitted);
+}
+
+TEST(LocalStore, WhoseHolderDiedUnseenIsNotListedWithIt) {
+    const ScratchFolder scratch;
+    const auto store = open(scratch);
+    ChildProcess other = holder(scratch);
+    ASSERT_EQ(other.hear(), "holds");
+    EXPECT_EQ(store->inspect("").get().value().size(), 1U);
+    other.kill();
+    EXPECT_TRUE(store->inspect("").get().value().empty());
+}
+
+TEST(LocalStore, BuriesTheDeadWhenItIsOpened) {
+    const ScratchFolder scratch;
+    ChildProcess other = holder(scratch);
+    ASSERT_EQ(other.hear(), "holds");
+    other.kill();
+    EXPECT_EQ(files(scratch, "bell.").size(), 1U);
+    const auto store = open(scratch);
+    EXPECT_EQ(files(scratch, "bell.").size(), 1U);
+    EXPECT_EQ(enter(*store, contender("jobs", 2)).standing.state, State::admitted);
+}
+
+TEST(LocalStore, LeavesAllLinesAndTheFolderWhenItIsClosed) {
+    const ScratchFolder scratch;
+    const auto ada = open(scratch);
+    auto bob = open(scratch);
+    enter(*bob, contender("jobs", 1));
+    const Entry waiting = enter(*ada, contender("jobs", 2));
+    Listener listener(*ada, waiting.ticket);
+    bob.reset();
+    EXPECT_TRUE(listener.hears(State::offered));
+    EXPECT_EQ(files(scratch, "bell.").size(), 1U);
+}
+
+TEST(LocalStore, IsInertInAForkedChild) {
+    const ScratchFolder scratch;
+    auto store = open(scratch);
+    const Entry entry = enter(*store, contender("jobs", 1));
+    auto watch = store->watch(entry.ticket, [](Standing) {});
+    {
+        const ChildProcess child([&](ChildProcess::Parent parent) {
+            const auto left = store->leave(entry.ticket).get();
+            parent.say(!left.ok() && left.failure().code == errc::inherited ? "inert" : "alive");
+            watch.reset();
+            store.reset();
+            const auto own = open(scratch);
+            const Entry busy = enter(*own, contender("jobs", 2, Patience::none));
+            parent.say(busy.standing.state == State::gone ? "busy" : "free");
+            pause();
+        });
+        EXPECT_EQ(child.hear(), "inert");
+        EXPECT_EQ(child.hear(), "busy");
+    }
+    EXPECT_EQ(files(scratch, "bell.").size(), 2U) << "the child's own is left, as it was killed";
+    EXPECT_EQ(store->leave(entry.ticket).get().value().state, State::admitted);
+}
+
+TEST(LocalStore, FailsInBoundedTimeNamingAStoppedProcess) {
+    const ScratchFolder scratch;
+    const auto store =
+        open_local({.folder = scratch.store(), .mode = 0600, .request_timeout = 50ms});
+    const ChildProcess child([&](ChildProcess::Parent) {
+        const Folder folder(scratch.store(), 0600);
+        const Descriptor file = folder.open_file("control");
+        Control control(folder, file.get(), 2s);
+        const Control::Turn turn(control);
+        raise(SIGSTOP);
+    });
+    child.await_stop();
+    const Contender one = contender("jobs", 1);
+    const auto result = store->enter({&one, 1}).get();
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.failure().code, errc::unreachable);
+    EXPECT_EQ(result.failure().effect, Effect::none);
+    EXPECT_NE(result.failure().sentence.find("process " + std::to_string(child.pid())),
+              std::string::npos);
+    child.signal(SIGCONT);
+    child.hear();
+    EXPECT_EQ(enter(*store, one).standing.state, State::admitted);
+}
+
+/// Makes the store look as if it had been left by another boot, with a fence of the far future.
+void pretend_reboot(const ScratchFolder& scratch, std::uint64_t last_fence) {
+    const Folder folder(scratch.store(), 0600);
+    const Descriptor file = folder.open_file("control");
+    Control control(folder, file.get(), 2s);
+    control.page().boot_id[0] = '?';
+    control.page().last_fence = last_fence;
+    // As a process that ran when the machine went down has left it.
+    static_cast<void>(pthread_mutex_lock(&control.page().mutex));
+}
+
+TEST(LocalStore, StartsAfreshAfterARebootAndItsFencesRise) {
+    const ScratchFolder scratch;
+    constexpr std::uint64_t high = (std::uint64_t{1} << 53) - 1000;
+    open(scratch).reset();
+    const auto inode = Folder(scratch.store(), 0600).inode_of(table_file);
+    // Keeps the number from being given again.
+    const Descriptor old(::open((scratch.store() + "/" + table_file).c_str(), O_RDONLY));
+    { const Descriptor bell(creat((scratch.store() + "/bell.0123").c_str(), 0600)); }
+    ChildProcess([&](ChildProcess::Parent) { pretend_reboot(scratch, high); }).hear();
+    const auto store = open(scratch);
+    EXPECT_NE(Folder(scratch.store(), 0600).inode_of(table_file), inode);
+    EXPECT_EQ(files(scratch, "bell.").size(), 1U);
+    EXPECT_GT(enter(*store, contender("jobs", 1)).standing.fence, high);
+}
+
+TEST(LocalStore, OfAnotherBootIdIsLeftAloneWhileSomebodyUsesIt) {
+    const ScratchFolder scratch;
+    const auto ada = open(scratch);
+    enter(*ada, contender("jobs", 1));
+    {
+        const Folder folder(scratch.store(), 0600);
+        const Descriptor file = folder.open_file("control");
+        Control(folder, file.get(), 2s).page().boot_id[0] = '?';
+    }
+    const auto bob = open(scratch);
+    EXPECT_EQ(enter(*bob, contender("jobs", 2, Patience::none)).standing.state, State::gone);
+}
+
+TEST(LocalStore, WhoseTableWasRemovedWhileInUseIsRefusedToNewcomers) {
+    const ScratchFolder scratch;
+    auto ada = open(scratch);
+    std::filesystem::remove(scratch.store() + "/" + table_file);
+    EXPECT_THROW(open(scratch), Error);
+    ada.reset();
+    EXPECT_NO_THROW(open(scratch));
+}
+
+TEST(LocalStore, WhoseFolderWasRemovedTellsItsHoldersAndIsNewForOthers) {
+    const ScratchFolder scratch;
+    const auto ada = open(scratch);
+    const Entry entry = enter(*ada, contender("jobs", 1));
+    std::filesystem::remove_all(scratch.store());
+    const auto renewed = ada->renew({&entry.ticket, 1}, 30s).get();
+    ASSERT_FALSE(renewed.ok());
+    EXPECT_EQ(renewed.failure().code, errc::unreachable);
+    EXPECT_NE(renewed.failure().sentence.find("removed while in use"), std::string::npos);
+    const auto bob = open(scratch);
+    EXPECT_EQ(enter(*bob, contender("jobs", 2)).standing.state, State::admitted);
+    const Contender late = contender("jobs", 3);
+    EXPECT_FALSE(ada->enter({&late, 1}).get().ok());
+}
+
+TEST(LocalStore, IsOpenedByManyProcessesAtOnce) {
+    const ScratchFolder scratch;
+    std::vector<std::unique_ptr<ChildProcess>> children;
+    for (int i = 0; i < 20; ++i) {
+        children.push_back(std::make_unique<ChildProcess>([&](ChildProcess::Parent parent) {
+            const auto store = open(scratch);
+            const Entry entry = enter(*store, contender("jobs", 1, Patience::none));
+            parent.say(entry.standing.state == State::admitted ? "admitted" : "turned away");
+            pause();
+        }));
+    }
+    std::size_t admitted = 0;
+    for (const auto& child : children) {
+        const std::string said = child->hear();
+        EXPECT_TRUE(said == "admitted" || said == "turned away") << said;
+        if (said == "admitted") ++admitted;
+    }
+    EXPECT_EQ(admitted, 1U);
+}
+
+TEST(LocalStore, CountsWithoutLossInManyProcesses) {
+    const ScratchFolder scratch;
+    constexpr int processes = 4;
+    constexpr int rounds = 200;
+    const std::string counter = scratch.path() + "/counter";
+    const auto count = [&](ChildProcess::Parent parent) {
+        const auto store = open(scratch);
+        for (int i = 0; i < rounds; ++i) {
+            Entry entry = enter(*store, contender("jobs", static_cast<std::uint64_t>(i)));
+            if (entry.standing.state == State::waiting) {
+                Listener listener(*store, entry.ticket);
+                while (entry.standing.state != State::admitted) {
+                    if (!listener.hears(State::offered)) parent.say("never told");
+                    entry.standing = renew(*store, entry.ticket);
+                }
+            }
+            const Descriptor file(::open(counter.c_str(), O_RDWR | O_CREAT, 0600));
+            int value = 0;
+            static_cast<void>(!pread(file.get(), &value, sizeof value, 0));
+            ++value;
+            static_cast<void>(!pwrite(file.get(), &value, sizeof value, 0));
+            static_cast<void>(store->leave(entry.ticket).get().ok());
+        }
+        parent.say("done");
+    };
+    std::vector<std::unique_ptr<ChildProcess>> children;
+    for (int i = 0; i < processes; ++i) children.push_back(std::make_unique<ChildProcess>(count));
+    for (const auto& child : children) EXPECT_EQ(child->hear(), "done");
+    const Descriptor file(::open(counter.c_str(), O_RDONLY));
+    int value = 0;
+    ASSERT_EQ(read(file.get(), &value, sizeof value), static_cast<ssize_t>(sizeof value));
+    EXPECT_EQ(value, processes * rounds);
+}
+
+TEST(LocalStore, ServesManyWaitersOfOneProcessInOrder) {
+    const ScratchFolder scratch;
+    const auto store = open(scratch);
+    constexpr std::uint64_t waiters = 5000;
+    const Entry first = enter(*store, contender("jobs", 0));
+    std::vector<Ticket> tickets{first.ticket};
+    std::vector<std::uint64_t> told;
+    std::vector<std::unique_ptr<Watch>> watches;
+    for (std::uint64_t i = 1; i <= waiters; ++i) {
+        tickets.push_back(enter(*store, contender("jobs", i)).ticket);
+        watches.push_back(store->watch(tickets.back(), [&told, i](Standing standing) {
+            if (standing.state == State::offered) told.push_back(i);
+        }));
+    }
+    for (std::uint64_t i = 0; i < waiters; ++i) {
+        EXPECT_TRUE(store->leave(tickets[i]).get().ok());
+        ASSERT_EQ(told.size(), i + 1);
+        ASSERT_EQ(told.back(), i + 1);
+        ASSERT_EQ(renew(*store, tickets[i + 1]).state, State::admitted);
+    }
+}
+
+TEST(LocalStore, SharedWithAWardenKeepsItsPlacesUntilTheWardenEnds) {
+    const ScratchFolder scratch;
+    const auto store = open(scratch);
+    ChildProcess wrapper([&](ChildProcess::Parent parent) {
+        const auto own = open(scratch);
+        enter(*own, contender("jobs", 1));
+        const int life = share_life(*own);
+        const pid_t warden = fork();
+        if (warden == 0) {
+            static_cast<void>(life);  // not closed in the child, unlike the store's own
+            pause();
+        }
+        parent.say(std::to_string(warden));
+        pause();
+    });
+    const pid_t warden = std::stoi(wrapper.hear());
+    const Entry entry = enter(*store, contender("jobs", 2));
+    Listener listener(*store, entry.ticket);
+    wrapper.kill();
+    EXPECT_EQ(enter(*store, contender("jobs", 3, Patience::none)).standing.state, State::gone);
+    kill(warden, SIGKILL);
+    EXPECT_TRUE(listener.hears(State::offered));
+}
+
+}  // namespace
+}  // namespace holdfast::local

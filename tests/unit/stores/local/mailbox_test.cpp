@@ -1,0 +1,61 @@
+#include "stores/local/mailbox.hpp"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <string>
+
+namespace holdfast::local {
+namespace {
+
+class MapTable final : public ledger::Table {
+public:
+    std::optional<std::string_view> get(std::string_view key) override {
+        const auto row = rows.find(key);
+        if (row == rows.end()) return std::nullopt;
+        return row->second;
+    }
+    std::optional<Row> at_or_after(std::string_view key) override {
+        const auto row = rows.lower_bound(key);
+        if (row == rows.end()) return std::nullopt;
+        return Row{row->first, row->second};
+    }
+    void put(std::string_view key, std::string_view value) override {
+        rows.insert_or_assign(std::string(key), std::string(value));
+    }
+    void erase(std::string_view key) override { rows.erase(std::string(key)); }
+
+    std::map<std::string, std::string, std::less<>> rows;
+};
+
+ledger::Told told(ledger::ClientId client, int nonce, Standing::State state) {
+    ledger::Told one{.client = client, .nonce = {}, .state = state};
+    one.nonce.bytes[0] = static_cast<std::byte>(nonce);
+    return one;
+}
+
+TEST(Mailbox, GivesEachClientItsOwnMailOnce) {
+    MapTable table;
+    post(table, told(1, 7, Standing::State::offered));
+    post(table, told(1, 8, Standing::State::waiting));
+    post(table, told(2, 9, Standing::State::gone));
+    const auto mail = take_mail(table, 1);
+    ASSERT_EQ(mail.size(), 2U);
+    EXPECT_EQ(mail[0].state, Standing::State::offered);
+    EXPECT_EQ(mail[0].nonce.bytes[0], std::byte{7});
+    EXPECT_EQ(mail[1].state, Standing::State::waiting);
+    EXPECT_TRUE(take_mail(table, 1).empty());
+    EXPECT_EQ(take_mail(table, 2).size(), 1U);
+    EXPECT_TRUE(table.rows.empty());
+}
+
+TEST(Mailbox, KeepsTheLatestForEachWaiter) {
+    MapTable table;
+    post(table, told(1, 7, Standing::State::waiting));
+    post(table, told(1, 7, Standing::State::offered));
+    const auto mail = take_mail(table, 1);
+    ASSERT_EQ(mail.size(), 1U);
+    EXPECT_EQ(mail[0].state, Standing::State::offered);
+}
+
+}  // namespace
+}  // namespace holdfast::local

@@ -1,8 +1,6 @@
 #include "stores/local/client.hpp"
 
-#include <fcntl.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -14,12 +12,6 @@
 namespace holdfast::inline v0::local {
 
 namespace {
-
-constexpr const char* control_name = "control";
-
-/// How often a verb makes sure that the folder was not removed: a system call each time would cost
-/// more than it is worth.
-constexpr std::chrono::milliseconds folder_check_interval{100};
 
 /// How many waiters are suspected when a newcomer is turned away.
 constexpr std::uint64_t suspected_waiters = 64;
@@ -58,57 +50,15 @@ private:
 };
 
 LocalClient::LocalClient(const LocalOptions& options)
-    : folder_(options.folder, options.mode),
-      self_{.id = random_id(), .process = this_process()},
-      control_file_(folder_.open_file(control_name)),
-      seat_(folder_.open_file(control_name)),
-      control_(folder_, control_file_.get(), options.request_timeout),
-      station_(folder_, *this),
-      neighbours_(station_.epoll(), control_file_.get(), self_.process) {
-    open(options.request_timeout);
-}
-
-void LocalClient::open(std::chrono::milliseconds patience) {
-    const std::string boot = boot_id();
-    const auto fits = [&] { return belongs_together() && boot == control_.page().boot_id; };
-    seat_.open_door(folder_, patience);
-    if (!fits()) {
-        // Given up in between: two that hold the door open would wait for each other.
-        seat_.close_door();
-        seat_.bar_door(folder_, patience);
-        if (!fits()) prepare(boot);
-    }
-    sit_down();
-    seat_.close_door();
+    : self_{.id = random_id(), .process = this_process()},
+      premises_(options, self_.id),
+      station_(folder(), *this),
+      doorbell_(folder(), self_.id),
+      neighbours_(station_.epoll(), premises_.control_file(), self_.process) {
+    station_.listen(doorbell_.descriptor());
+    premises_.environment().transact([&](Table& table) { enroll(table, self_); });
+    premises_.close_door();
     bury_all_dead();
-}
-
-bool LocalClient::belongs_together() const {
-    const ControlPage& page = control_.page();
-    return control_.made() && page.table_inode != 0 &&
-           folder_.inode_of(table_file) == page.table_inode;
-}
-
-/// Nobody else can open the store meanwhile, and whoever has it open is seated.
-void LocalClient::prepare(const std::string& boot) {
-    if (!anybody_seated(control_file_.get())) {
-        control_.start_afresh(boot);
-        Doorbell::remove_all(folder_);
-    } else if (!belongs_together()) {
-        folder_.fail(errc::unreachable, std::string("its file ") + table_file +
-                                            " was removed or replaced while other processes use "
-                                            "it; end them (fuser " +
-                                            folder_.path() + "/" + control_name + ")");
-    }
-    // Else only the boot id differs: a container may have one of its own.
-}
-
-void LocalClient::sit_down() {
-    environment_.emplace(folder_, control_);
-    seat_.take(folder_, self_.id);
-    doorbell_.emplace(folder_, self_.id);
-    station_.listen(doorbell_->descriptor());
-    environment_->transact([&](Table& table) { enroll(table, self_); });
 }
 
 LocalClient::~LocalClient() {
@@ -117,20 +67,10 @@ LocalClient::~LocalClient() {
     try {
         const ClientId self = self_.id;
         bury({&self, 1}, after);
-        for (const ClientId other : after.to_ring) doorbell_->ring(other);
+        for (const ledger::Told& told : after.others) doorbell_.tell(told);
     } catch (...) {
         // The seat is free in a moment: then the others bury this client.
     }
-}
-
-void LocalClient::check_folder(Moment now) {
-    struct stat status {};
-    if (fstat(control_file_.get(), &status) == 0 && status.st_nlink == 0) {
-        folder_.fail(errc::unreachable,
-                     "its folder was removed while in use, so that its locks exclude no new "
-                     "process; stop the guarded work and open the store again");
-    }
-    folder_check_due_.store(now + folder_check_interval, std::memory_order_relaxed);
 }
 
 void LocalClient::note_told(Step& step) {
@@ -140,10 +80,7 @@ void LocalClient::note_told(Step& step) {
             after.own.push_back(told);
             if (told.state == Standing::State::waiting) look_ahead(step, told.nonce);
         } else if (find_member(step.scene.table, told.client)) {
-            post(step.scene.table, told);
-            if (std::ranges::find(after.to_ring, told.client) == after.to_ring.end()) {
-                after.to_ring.push_back(told.client);
-            }
+            after.others.push_back(told);
         } else {
             after.dead.push_back(told.client);
         }
@@ -163,7 +100,7 @@ void LocalClient::look_ahead(Step& step, const Nonce& nonce) {
 
 void LocalClient::look_ahead(Step& step, const Ticket& ticket) {
     if (!watchers_->watches(ticket.nonce)) return;
-    Ahead ahead{.waiter = ticket.nonce, .turn = environment_->turn(), .members = {}};
+    Ahead ahead{.waiter = ticket.nonce, .turn = premises_.environment().turn(), .members = {}};
     for (const ClientId id : step.ledger.ahead_of(ticket)) {
         if (id == self_.id) continue;
         ahead.members.push_back(find_member(step.scene.table, id).value_or(Member{.id = id}));
@@ -185,7 +122,7 @@ void LocalClient::settle(Aftermath after, Station::Due* due) {
     try {
         for (;;) {
             std::ranges::copy(after.own, std::back_inserter(own));
-            const std::vector<ClientId> dead = ring_and_follow(after);
+            const std::vector<ClientId> dead = tell_and_follow(after);
             if (dead.empty()) break;
             after = {};
             bury(dead, after);
@@ -205,12 +142,9 @@ void LocalClient::settle(Aftermath after, Station::Due* due) {
 }
 
 /// Answers who turned out to be dead.
-std::vector<ClientId> LocalClient::ring_and_follow(const Aftermath& after) {
-    std::vector<ClientId> dead = after.dead;
-    for (const ClientId other : after.to_ring) {
-        const bool nobody = doorbell_->ring(other) == Doorbell::Answer::nobody;
-        if (nobody && !is_seated(control_file_.get(), other)) dead.push_back(other);
-    }
+std::vector<ClientId> LocalClient::tell_and_follow(const Aftermath& after) {
+    std::vector<ClientId> dead = tell(after.others);
+    std::ranges::copy(after.dead, std::back_inserter(dead));
     for (const Ahead& ahead : after.ahead) {
         const auto found = neighbours_.follow(ahead.waiter, ahead.turn, ahead.members,
                                               [&] { return watchers_->watches(ahead.waiter); });
@@ -218,6 +152,27 @@ std::vector<ClientId> LocalClient::ring_and_follow(const Aftermath& after) {
     }
     if (!after.ahead.empty() && neighbours_.has_to_look()) station_.wake_leader();
     return dead;
+}
+
+std::vector<ClientId> LocalClient::tell(std::span<const ledger::Told> others) {
+    std::vector<ClientId> dead;
+    std::vector<ledger::Told> untold;
+    for (const ledger::Told& told : others) {
+        const auto answer = doorbell_.tell(told);
+        if (answer == Doorbell::Answer::full) untold.push_back(told);
+        if (answer != Doorbell::Answer::nobody) continue;
+        if (!is_seated(premises_.control_file(), told.client)) dead.push_back(told.client);
+    }
+    if (!untold.empty()) write_to(untold);
+    return dead;
+}
+
+/// Rings again afterwards: if it is still full then, whatever it hears next comes after the mail.
+void LocalClient::write_to(std::span<const ledger::Told> others) {
+    premises_.environment().transact([&](Table& table) {
+        for (const ledger::Told& told : others) post(table, told);
+    });
+    for (const ledger::Told& told : others) doorbell_.tell(told);
 }
 
 void LocalClient::bury(std::span<const ClientId> dead, Aftermath& after) {
@@ -232,7 +187,7 @@ void LocalClient::bury(std::span<const ClientId> dead, Aftermath& after) {
     };
     transact(verb, done, after);
     for (const ClientId id : dead) {
-        Doorbell::remove(folder_, id);
+        Doorbell::remove(folder(), id);
         neighbours_.remove(id);
     }
 }
@@ -258,7 +213,7 @@ std::vector<Member> LocalClient::in_the_way(Step& step, const std::string& resou
 
 bool LocalClient::is_dead(const Member& member) const {
     return member.id != self_.id &&
-           local::is_dead(member, control_file_.get(), self_.process.pid_namespace);
+           local::is_dead(member, premises_.control_file(), self_.process.pid_namespace);
 }
 
 bool LocalClient::bury_dead(std::span<const Member> suspects) {
@@ -273,32 +228,47 @@ bool LocalClient::bury_dead(std::span<const Member> suspects) {
 
 void LocalClient::bury_all_dead() {
     std::vector<Member> members;
-    environment_->transact([&](Table& table) { members = all_members(table); });
+    premises_.environment().transact([&](Table& table) { members = all_members(table); });
     bury_dead(members);
 }
 
 int LocalClient::share_seat() {
     self_.dead_when = DeadWhen::seat_free;
-    environment_->transact([&](Table& table) { enroll(table, self_); });
-    return fcntl(seat_.descriptor(), F_DUPFD_CLOEXEC, 0);
+    premises_.environment().transact([&](Table& table) { enroll(table, self_); });
+    return premises_.share_seat();
 }
 
 Failure LocalClient::failure(const Error& error) const {
     std::string sentence = error.what();
-    if (!sentence.starts_with(folder_.description())) {
-        sentence.insert(0, folder_.description() + ": ");
+    if (!sentence.starts_with(folder().description())) {
+        sentence.insert(0, folder().description() + ": ");
     }
     return {static_cast<errc>(error.code().value()), error.effect(), std::move(sentence)};
 }
 
+void LocalClient::open_mail(Step& step) {
+    for (const ledger::Told& told : take_mail(step.scene.table, self_.id)) {
+        step.after.own.push_back(told);
+        if (told.state == Standing::State::waiting) look_ahead(step, told.nonce);
+    }
+}
+
+void LocalClient::hear(Station::Due& due) noexcept {
+    const auto told = doorbell_.hear();
+    if (told && watchers_->watches(told->nonce)) {
+        // It asks the store in a moment, and finds its mail then.
+        due.push_back([watchers = watchers_, told = *told] {
+            watchers->call(told.nonce, Standing{.state = told.state});
+        });
+    } else {
+        open_mail(due);
+    }
+}
+
 void LocalClient::open_mail(Station::Due& due) noexcept {
-    doorbell_->silence();
     const auto opened = in_turn(
         [&](Step& step) {
-            for (const ledger::Told& told : take_mail(step.scene.table, self_.id)) {
-                step.after.own.push_back(told);
-                if (told.state == Standing::State::waiting) look_ahead(step, told.nonce);
-            }
+            open_mail(step);
             return true;
         },
         &due);
@@ -309,6 +279,10 @@ void LocalClient::process_ended(ClientId client, Station::Due& due) noexcept {
     if (!neighbours_.ended(client)) return;
     Aftermath after;
     after.dead.push_back(client);
+    // It may have passed its place on, and died before it told anybody.
+    for (const Nonce& waiter : neighbours_.behind(client)) {
+        after.own.push_back({.client = self_.id, .nonce = waiter});
+    }
     settle(std::move(after), &due);
 }
 

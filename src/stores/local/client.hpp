@@ -14,13 +14,10 @@
 #include "port/store.hpp"
 #include "stores/ledger/ledger.hpp"
 #include "stores/ledger/watchers.hpp"
-#include "stores/local/control.hpp"
 #include "stores/local/doorbell.hpp"
-#include "stores/local/environment.hpp"
-#include "stores/local/folder.hpp"
 #include "stores/local/neighbours.hpp"
+#include "stores/local/premises.hpp"
 #include "stores/local/roster.hpp"
-#include "stores/local/seat.hpp"
 #include "stores/local/station.hpp"
 
 namespace holdfast::inline v0::local {
@@ -49,7 +46,7 @@ public:
     LocalClient(const LocalClient&) = delete;
     LocalClient& operator=(const LocalClient&) = delete;
 
-    const Folder& folder() const noexcept { return folder_; }
+    const Folder& folder() const noexcept { return premises_.folder(); }
     Station& station() noexcept { return station_; }
 
     /// Whose end matters to a waiter, as of a turn of the store.
@@ -62,7 +59,7 @@ public:
     /// What a transaction leaves to be done once it is committed.
     struct Aftermath {
         std::vector<ledger::Told> own;
-        std::vector<ClientId> to_ring;
+        std::vector<ledger::Told> others;
         std::vector<ClientId> dead;
         std::vector<Ahead> ahead;
     };
@@ -97,6 +94,8 @@ public:
     void call_later(const Nonce& nonce, const Standing& standing);
     /// Takes note of whose end matters to a waiter, if it is watched.
     void look_ahead(Step& step, const Ticket& ticket);
+    /// Takes what this client could not be told otherwise. Every verb of a waiter does.
+    void open_mail(Step& step);
 
     /// The clients of other processes that keep a newcomer out of this line.
     std::vector<Member> in_the_way(Step& step, const std::string& resource) const;
@@ -112,24 +111,17 @@ public:
     /// An exception of this store as its answer to a verb.
     Failure failure(const Error& error) const;
 
-    /// The next transaction makes sure that the folder is still there.
-    void check_folder_next() noexcept { folder_check_due_ = Moment::min(); }
-
 private:
     class LocalWatch;
 
-    void open(std::chrono::milliseconds patience);
-    bool belongs_together() const;
-    void prepare(const std::string& boot);
-    void sit_down();
-
     template <class Verb>
     void transact(Verb& verb, std::optional<ResultOf<Verb>>& result, Aftermath& after) {
-        environment_->transact([&](Table& table) {
+        Environment& environment = premises_.environment();
+        environment.transact([&](Table& table) {
             const Moment now = clock_.now();
-            if (now >= folder_check_due_.load(std::memory_order_relaxed)) check_folder(now);
+            premises_.check(now);
             const ledger::Scene scene{table, now, clock_.wall_microseconds(),
-                                      environment_->last_fence()};
+                                      environment.last_fence()};
             Step step{scene, ledger::Ledger(scene, self_.id), {}};
             result.emplace(verb(step));
             if (!step.ledger.told().empty()) note_told(step);
@@ -137,36 +129,33 @@ private:
         });
     }
 
-    void check_folder(Moment now);
     void note_told(Step& step);
     void look_ahead(Step& step, const Nonce& nonce);
     static bool has_work(const Aftermath& after) noexcept {
-        return !after.own.empty() || !after.to_ring.empty() || !after.dead.empty() ||
+        return !after.own.empty() || !after.others.empty() || !after.dead.empty() ||
                !after.ahead.empty();
     }
     void settle(Aftermath after, Station::Due* due);
-    std::vector<ClientId> ring_and_follow(const Aftermath& after);
+    std::vector<ClientId> tell_and_follow(const Aftermath& after);
+    std::vector<ClientId> tell(std::span<const ledger::Told> others);
+    void write_to(std::span<const ledger::Told> others);
     void bury(std::span<const ClientId> dead, Aftermath& after);
     bool is_dead(const Member& member) const;
     void catch_up(Station::Due& due);
 
-    void open_mail(Station::Due& due) noexcept override;
+    void hear(Station::Due& due) noexcept override;
+    void open_mail(Station::Due& due) noexcept;
     void process_ended(ClientId client, Station::Due& due) noexcept override;
     void look_around(Station::Due& due) noexcept override;
     std::optional<Moment> next_look() noexcept override;
 
     SystemClock clock_;
-    Folder folder_;
     Member self_;
-    Descriptor control_file_;  ///< has no lock of its own
-    Seat seat_;
-    Control control_;
-    std::optional<Environment> environment_;
+    Premises premises_;
     Station station_;
-    std::optional<Doorbell> doorbell_;
+    Doorbell doorbell_;
     Neighbours neighbours_;
     std::shared_ptr<ledger::Watchers> watchers_ = std::make_shared<ledger::Watchers>();
-    std::atomic<Moment> folder_check_due_{Moment::min()};
     /// Something could not be done because the store was stuck: to be tried again.
     std::atomic<bool> behind_{false};
     std::optional<Moment> next_look_;  ///< the leader's own

@@ -25,8 +25,8 @@ struct ControlPage {
     std::uint64_t map_size;     ///< of the table, for all processes
     /// The highest fence ever given. Lives here so that it survives a table started afresh.
     std::uint64_t last_fence;
-    std::uint64_t turns;  ///< taken so far
-    std::uint64_t owner_pid_namespace;
+    std::atomic<std::uint64_t> turns;  ///< taken so far
+    std::atomic<std::uint64_t> owner_pid_namespace;
     std::atomic<std::int32_t> owner_pid;  ///< who has the turn; 0: nobody
     pthread_mutex_t mutex;
 };
@@ -70,6 +70,7 @@ private:
     void refuse_foreign() const;
     void take();
     void give_back() noexcept;
+    int spin_for_turn();
     int wait_for_turn();
     [[noreturn]] void fail_stuck() const;
 

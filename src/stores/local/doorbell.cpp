@@ -30,12 +30,14 @@ int datagram_socket() {
     return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-int send_to(int socket, const sockaddr_un& address) {
-    const char look = '!';
-    const auto sent = sendto(socket, &look, 1, MSG_DONTWAIT | MSG_NOSIGNAL,
-                             reinterpret_cast<const sockaddr*>(&address), sizeof address);
-    return sent == 1 ? 0 : errno;
-}
+struct Message {
+    Nonce nonce{};
+    Standing::State state = Standing::State::waiting;
+};
+static_assert(sizeof(Message) == 17);
+
+/// Enough for a busy line; finding a socket by its path costs more than ringing.
+constexpr std::size_t most_lines = 64;
 
 }  // namespace
 
@@ -53,22 +55,36 @@ Doorbell::~Doorbell() {
     remove(folder_, client_);
 }
 
-void Doorbell::silence() noexcept {
-    char look = 0;
-    while (recv(socket_.get(), &look, 1, MSG_DONTWAIT) >= 0) {
-    }
+std::optional<ledger::Told> Doorbell::hear() noexcept {
+    // One at a time: another one makes it readable again, and mostly there is none.
+    Message message{};
+    const auto received = recv(socket_.get(), &message, sizeof message, MSG_DONTWAIT);
+    if (received != sizeof message) return std::nullopt;
+    return ledger::Told{.client = client_, .nonce = message.nonce, .state = message.state};
 }
 
-Doorbell::Answer Doorbell::ring(ledger::ClientId other) const noexcept {
+Doorbell::Answer Doorbell::tell(const ledger::Told& told) noexcept {
+    const std::lock_guard guard(mutex_);
+    const int line = line_to(told.client);
+    if (line < 0) return Answer::nobody;
+    const Message message{.nonce = told.nonce, .state = told.state};
+    const auto sent = send(line, &message, sizeof message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent == sizeof message) return Answer::told;
+    if (errno == EAGAIN || errno == ENOBUFS) return Answer::full;
+    lines_.erase(told.client);
+    return Answer::nobody;
+}
+
+/// A socket for each: what one client does not read must not fill up what the others are sent.
+int Doorbell::line_to(ledger::ClientId other) {
+    if (const auto known = lines_.find(other); known != lines_.end()) return known->second.get();
+    if (lines_.size() >= most_lines) lines_.clear();
     const sockaddr_un address = address_of(folder_, other);
-    int error = send_to(socket_.get(), address);
-    if (error == EAGAIN) {
-        // Either its queue is full, and it will look, or ours is, with what others (stopped ones,
-        // say) have not read: a socket of its own tells which.
-        const Descriptor fresh(datagram_socket());
-        if (fresh) error = send_to(fresh.get(), address);
+    Descriptor line(datagram_socket());
+    if (connect(line.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+        return -1;
     }
-    return error == ECONNREFUSED || error == ENOENT ? Answer::nobody : Answer::rung;
+    return lines_.emplace(other, std::move(line)).first->second.get();
 }
 
 void Doorbell::remove(const Folder& folder, ledger::ClientId client) noexcept {

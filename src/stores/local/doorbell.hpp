@@ -1,15 +1,19 @@
 #pragma once
 
+#include <mutex>
+#include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "port/fork.hpp"
-#include "stores/ledger/records.hpp"
+#include "stores/ledger/line_page.hpp"
+#include "stores/local/descriptor.hpp"
 #include "stores/local/folder.hpp"
 
 namespace holdfast::inline v0::local {
 
-/// Every client has one: a datagram socket in the store's folder. A datagram only says "look into
-/// your mailbox". Threads: all members may be called from any thread.
+/// Every client has one: a datagram socket in the store's folder, by which others tell it of its
+/// waiters. Threads: all members may be called from any thread.
 class Doorbell {
 public:
     /// Throws Error when the socket cannot be made.
@@ -21,22 +25,28 @@ public:
 
     /// Readable when it was rung.
     int descriptor() const noexcept { return socket_.get(); }
-    void silence() noexcept;
+    /// The first that was told and not yet heard; none when it does not ring.
+    std::optional<ledger::Told> hear() noexcept;
 
     enum class Answer {
-        rung,    ///< now, or before and not yet looked
+        told,
+        full,    ///< it has yet to hear of so much that no more fits
         nobody,  ///< nobody listens (any more)
     };
-    Answer ring(ledger::ClientId other) const noexcept;
+    Answer tell(const ledger::Told& told) noexcept;
 
     /// Removes what a dead client has left in the folder.
     static void remove(const Folder& folder, ledger::ClientId client) noexcept;
     static void remove_all(const Folder& folder) noexcept;
 
 private:
+    int line_to(ledger::ClientId other);
+
     const Folder& folder_;
     ledger::ClientId client_;
     ClosedInChild socket_;
+    std::mutex mutex_;
+    std::unordered_map<ledger::ClientId, Descriptor> lines_;
 };
 
 }  // namespace holdfast::inline v0::local

@@ -38,7 +38,9 @@ public:
     /// The highest fence ever given; only inside a transaction.
     std::uint64_t& last_fence() noexcept { return control_.page().last_fence; }
     /// How many turns were taken; only inside a transaction, where it is this one's number.
-    std::uint64_t turn() noexcept { return control_.page().turns; }
+    std::uint64_t turn() const noexcept {
+        return control_.page().turns.load(std::memory_order_relaxed);
+    }
 
 private:
     struct MapFull {};

@@ -55,8 +55,9 @@ public:
     Pending<Standing> standing(const Ticket& ticket) override {
         if (mark_.inherited()) return inherited();
         return client_->in_turn([&](Step& step) {
+            client_->open_mail(step);
             const Standing standing = step.ledger.standing(ticket);
-            if (is_stand_by(standing)) client_->look_ahead(step, ticket);
+            if (standing.state == Standing::State::waiting) client_->look_ahead(step, ticket);
             return standing;
         });
     }
@@ -88,7 +89,6 @@ public:
         if (mark_.inherited()) return inherited();
         std::vector<Standing> standings;
         standings.reserve(tickets.size());
-        client_->check_folder_next();
         while (!tickets.empty()) {
             const auto batch = tickets.first(std::min(tickets.size(), renewals_a_turn));
             auto renewed =
@@ -132,6 +132,7 @@ public:
 private:
     std::vector<Standing> renew_batch(Step& step, std::span<const Ticket> tickets,
                                       std::chrono::milliseconds lease) {
+        client_->open_mail(step);
         std::vector<Standing> standings;
         standings.reserve(tickets.size());
         for (const Ticket& ticket : tickets) {

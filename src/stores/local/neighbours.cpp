@@ -77,7 +77,7 @@ bool Neighbours::see(const Member& member) {
 
 /// None when the process cannot be watched, or is not there.
 Descriptor Neighbours::open_process(const Member& member) const {
-    if (member.process.pid_namespace != self_.pid_namespace) return {};
+    if (!member.process.is_in(self_.pid_namespace)) return {};
     Descriptor process(open_pidfd(member.process.pid));
     // Asked after the opening: from here on the pid cannot become another one's.
     if (!process || start_time_of(member.process.pid) != member.process.start_time) return {};
@@ -124,6 +124,17 @@ bool Neighbours::ended(ClientId client) {
     epoll_ctl(epoll_, EPOLL_CTL_DEL, seen->second.process.get(), nullptr);
     seen->second.process = Descriptor();
     return false;
+}
+
+std::vector<Nonce> Neighbours::behind(ClientId client) const {
+    std::vector<Nonce> waiters;
+    const std::lock_guard guard(mutex_);
+    for (const auto& [waiter, followed] : waiters_) {
+        if (std::ranges::find(followed.ahead, client) != followed.ahead.end()) {
+            waiters.push_back(waiter);
+        }
+    }
+    return waiters;
 }
 
 void Neighbours::remove(ClientId client) {

@@ -39,6 +39,8 @@ public:
 
     /// Its descriptor became readable: whether it is dead. If not, it is looked at from now on.
     bool ended(ClientId client);
+    /// The waiters that it is ahead of.
+    std::vector<Nonce> behind(ClientId client) const;
     /// It was buried.
     void remove(ClientId client);
 
@@ -58,7 +60,9 @@ private:
         std::vector<ClientId> ahead;
     };
 
-    bool is_own(const Member& member) const { return member.process == self_; }
+    bool is_own(const Member& member) const {
+        return self_.pid_namespace != 0 && member.process == self_;
+    }
     bool see(const Member& member);
     void let_go(const Followed& followed);
     void drop_idle();

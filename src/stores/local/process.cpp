@@ -18,6 +18,11 @@ ProcessIdentity this_process() {
 }
 
 std::uint64_t own_pid_namespace() {
+    // A /proc of another namespace shows other processes by these pids.
+    char pid[32] = {};
+    if (readlink("/proc/self", pid, sizeof pid - 1) < 0 || std::to_string(getpid()) != pid) {
+        return 0;
+    }
     struct stat status {};
     return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }

@@ -13,11 +13,13 @@ struct ProcessIdentity {
     std::uint64_t pid_namespace = 0;
 
     bool operator==(const ProcessIdentity&) const = default;
+    /// Whether its pid means something in that namespace.
+    bool is_in(std::uint64_t other) const { return other != 0 && pid_namespace == other; }
 };
 
 ProcessIdentity this_process();
 
-/// The inode of this process's PID namespace; 0 when it cannot be known.
+/// The inode of this process's PID namespace; 0 when it, or what is in it, cannot be known.
 std::uint64_t own_pid_namespace();
 
 /// When the process of that pid, in this namespace, was started; nothing when there is none.

@@ -53,9 +53,7 @@ void strike(Table& table, ClientId id) {
 
 bool is_dead(const Member& member, int control_file, std::uint64_t here) {
     if (!is_seated(control_file, member.id)) return true;
-    if (member.dead_when == DeadWhen::seat_free || member.process.pid_namespace != here) {
-        return false;
-    }
+    if (member.dead_when == DeadWhen::seat_free || !member.process.is_in(here)) return false;
     return start_time_of(member.process.pid) != member.process.start_time;
 }
 

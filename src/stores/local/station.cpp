@@ -72,7 +72,7 @@ void Station::serve(std::uint64_t key, Due& due) {
         case interrupted:
             return take_interrupt();
         case rung:
-            return duties_.open_mail(due);
+            return duties_.hear(due);
         default:
             return duties_.process_ended(key, due);
     }

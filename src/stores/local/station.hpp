@@ -19,7 +19,7 @@ public:
     class Duties {
     public:
         virtual ~Duties() = default;
-        virtual void open_mail(Due& due) noexcept = 0;
+        virtual void hear(Due& due) noexcept = 0;
         virtual void process_ended(ledger::ClientId client, Due& due) noexcept = 0;
         /// Looks at those whose end no descriptor tells.
         virtual void look_around(Due& due) noexcept = 0;

@@ -2,8 +2,9 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/prctl.h>
 #include <algorithm>
-#include <thread>
 
 #include "stores/local/control.hpp"
 #include "stores/local/environment.hpp"
@@ -145,6 +146,33 @@ TEST(LocalStore, PassesThePlaceOnAlthoughAForkedChildOfTheKilledHolderLives) {
     other.signal(SIGKILL);
     EXPECT_TRUE(listener.hears(State::offered));
     kill(grandchild, SIGKILL);
+}
+
+TEST(LocalStore, PassesThePlaceOfAHolderInAnotherPidNamespaceOn) {
+    const ScratchFolder scratch;
+    const auto store = open(scratch);
+    ChildProcess other([&](ChildProcess::Parent parent) {
+        if (unshare(CLONE_NEWPID) != 0) {
+            parent.say("not permitted");
+            return;
+        }
+        if (fork() == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            const auto own = open(scratch);
+            enter(*own, contender("jobs", 1));
+            parent.say("holds as " + std::to_string(getpid()));
+            pause();
+        }
+        pause();
+    });
+    const std::string said = other.hear();
+    if (said == "not permitted") GTEST_SKIP() << "no right to make a PID namespace";
+    ASSERT_EQ(said, "holds as 1");
+    const Entry entry = enter(*store, contender("jobs", 2));
+    EXPECT_EQ(entry.standing.state, State::waiting);
+    Listener listener(*store, entry.ticket);
+    other.kill();
+    EXPECT_TRUE(listener.hears(State::offered));
 }
 
 TEST(LocalStore, PassesThePlaceOfADeadWaiterOver) {
@@ -308,7 +336,11 @@ TEST(LocalStore, WhoseFolderWasRemovedTellsItsHoldersAndIsNewForOthers) {
     const auto ada = open(scratch);
     const Entry entry = enter(*ada, contender("jobs", 1));
     std::filesystem::remove_all(scratch.store());
-    const auto renewed = ada->renew({&entry.ticket, 1}, 30s).get();
+    // The files are looked for ten times a second.
+    auto renewed = ada->renew({&entry.ticket, 1}, 30s).get();
+    for (const auto limit = BootClock::now() + 30s; renewed.ok() && BootClock::now() < limit;) {
+        renewed = ada->renew({&entry.ticket, 1}, 30s).get();
+    }
     ASSERT_FALSE(renewed.ok());
     EXPECT_EQ(renewed.failure().code, errc::unreachable);
     EXPECT_NE(renewed.failure().sentence.find("removed while in use"), std::string::npos);

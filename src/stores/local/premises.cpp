@@ -1,0 +1,73 @@
+#include "stores/local/premises.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "stores/local/doorbell.hpp"
+#include "stores/local/local_store.hpp"
+
+namespace holdfast::inline v0::local {
+
+namespace {
+
+constexpr const char* control_name = "control";
+constexpr std::chrono::milliseconds check_interval{100};
+
+}  // namespace
+
+Premises::Premises(const LocalOptions& options, ClientId client)
+    : folder_(options.folder, options.mode),
+      control_file_(folder_.open_file(control_name)),
+      seat_(folder_.open_file(control_name)),
+      control_(folder_, control_file_.get(), options.request_timeout) {
+    open(options.request_timeout);
+    environment_.emplace(folder_, control_);
+    seat_.take(folder_, client);
+}
+
+void Premises::open(std::chrono::milliseconds patience) {
+    const std::string boot = boot_id();
+    const auto fits = [&] { return belongs_together() && boot == control_.page().boot_id; };
+    seat_.open_door(folder_, patience);
+    if (fits()) return;
+    // Given up in between: two that hold the door open would wait for each other.
+    seat_.close_door();
+    seat_.bar_door(folder_, patience);
+    if (!fits()) prepare(boot);
+}
+
+bool Premises::belongs_together() const {
+    const ControlPage& page = control_.page();
+    return control_.made() && page.table_inode != 0 &&
+           folder_.inode_of(table_file) == page.table_inode;
+}
+
+/// Nobody else can open the store meanwhile, and whoever has it open is seated.
+void Premises::prepare(const std::string& boot) {
+    if (!anybody_seated(control_file())) {
+        control_.start_afresh(boot);
+        Doorbell::remove_all(folder_);
+    } else if (!belongs_together()) {
+        folder_.fail(errc::unreachable, std::string("its file ") + table_file +
+                                            " was removed or replaced while other processes use "
+                                            "it; end them (fuser " +
+                                            folder_.path() + "/" + control_name + ")");
+    }
+    // Else only the boot id differs: a container may have one of its own.
+}
+
+int Premises::share_seat() const {
+    return fcntl(seat_.descriptor(), F_DUPFD_CLOEXEC, 0);
+}
+
+void Premises::look_for_files(Moment now) {
+    struct stat status {};
+    if (fstat(control_file(), &status) == 0 && status.st_nlink == 0) {
+        folder_.fail(errc::unreachable,
+                     "its folder was removed while in use, so that its locks exclude no new "
+                     "process; stop the guarded work and open the store again");
+    }
+    check_due_.store(now + check_interval, std::memory_order_relaxed);
+}
+
+}  // namespace holdfast::inline v0::local

@@ -9,7 +9,9 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(HOLDFAST_CCACHE ccache)
   mark_as_advanced(HOLDFAST_CCACHE)
   if(HOLDFAST_CCACHE)
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${HOLDFAST_CCACHE}")
+    # Whatever the build folder: all sources have absolute paths, so it changes nothing, and what
+    # one build has compiled the other (tests/install) need not.
+    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_NOHASHDIR=1 "${HOLDFAST_CCACHE}")
   endif()
 endif()
 

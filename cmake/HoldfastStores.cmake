@@ -9,6 +9,9 @@ foreach(store IN LISTS HOLDFAST_STORES)
 endforeach()
 
 find_package(Threads REQUIRED)
+# For the ledger; of the header alone, nothing is linked.
+find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
+mark_as_advanced(XXHASH_INCLUDE_DIR)
 if("local" IN_LIST HOLDFAST_STORES)
   find_package(LMDB REQUIRED)
 endif()

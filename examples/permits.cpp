@@ -1,10 +1,13 @@
 // At most three at once, and several resources at once.
 #include <atomic>
+#include <chrono>
 #include <iostream>
 #include <thread>
 #include <vector>
 
 #include <holdfast/holdfast.hpp>
+
+using namespace std::chrono_literals;
 
 int main(int count, char** words) {
     auto client = count > 1 ? holdfast::connect(words[1]) : holdfast::connect();
@@ -17,6 +20,7 @@ int main(int count, char** words) {
         const int now = ++running;
         for (int seen = peak; seen < now && !peak.compare_exchange_weak(seen, now);) {
         }
+        std::this_thread::sleep_for(2ms);
         --running;
     };
     std::vector<std::jthread> threads;

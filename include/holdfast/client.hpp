@@ -56,7 +56,8 @@ public:
     /// Calls `function(hold)` while holding `name`. Throws Error with errc::lost when the hold was
     /// lost by the time the function returned: what it did may have met another holder.
     template <std::invocable<const Hold&> Function>
-    decltype(auto) with_lock(std::string name, Function&& function, LockOptions options = {}) const {
+    decltype(auto) with_lock(std::string name, Function&& function,
+                             LockOptions options = {}) const {
         Mutex guard = mutex(std::move(name), std::move(options));
         const Hold hold = guard.acquire();
         if constexpr (std::is_void_v<std::invoke_result_t<Function, const Hold&>>) {

@@ -6,6 +6,7 @@
 
 #include <holdfast/export.hpp>
 #include <holdfast/hold.hpp>
+#include <holdfast/patience.hpp>
 
 namespace holdfast::inline v0 {
 
@@ -27,8 +28,8 @@ public:
     void lock();
     bool try_lock();
     template <class Rep, class Period>
-    bool try_lock_for(const std::chrono::duration<Rep, Period>& patience) {
-        return lock_within(std::chrono::ceil<std::chrono::nanoseconds>(patience));
+    bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) {
+        return lock_within(patience(wait));
     }
     template <class ClockType, class Duration>
     bool try_lock_until(const std::chrono::time_point<ClockType, Duration>& deadline) {

@@ -7,6 +7,7 @@
 
 #include <holdfast/export.hpp>
 #include <holdfast/hold.hpp>
+#include <holdfast/patience.hpp>
 
 namespace holdfast::inline v0 {
 
@@ -29,8 +30,8 @@ public:
     void lock();
     bool try_lock();
     template <class Rep, class Period>
-    bool try_lock_for(const std::chrono::duration<Rep, Period>& patience) {
-        return lock_within(std::chrono::ceil<std::chrono::nanoseconds>(patience));
+    bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) {
+        return lock_within(patience(wait));
     }
     template <class ClockType, class Duration>
     bool try_lock_until(const std::chrono::time_point<ClockType, Duration>& deadline) {
@@ -41,8 +42,8 @@ public:
     void lock_shared();
     bool try_lock_shared();
     template <class Rep, class Period>
-    bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& patience) {
-        return lock_shared_within(std::chrono::ceil<std::chrono::nanoseconds>(patience));
+    bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& wait) {
+        return lock_shared_within(patience(wait));
     }
     template <class ClockType, class Duration>
     bool try_lock_shared_until(const std::chrono::time_point<ClockType, Duration>& deadline) {

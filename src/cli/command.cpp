@@ -26,6 +26,7 @@ bool in_terminals_foreground() {
 
 std::vector<std::string> environment_with(const std::vector<Variable>& variables) {
     std::vector<std::string> result;
+    result.reserve(variables.size());
     for (const Variable& variable : variables) {
         result.push_back(variable.name + "=" + variable.value);
     }
@@ -65,7 +66,9 @@ pid_t spawn(std::vector<std::string> words, std::vector<std::string> environment
 }
 
 /// glibc 2.36 declares pidfd_open() for C alone.
-int open_process(pid_t process) { return static_cast<int>(syscall(SYS_pidfd_open, process, 0)); }
+int open_process(pid_t process) {
+    return static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+}
 
 }  // namespace
 

@@ -19,6 +19,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Row = std::vector<std::string>;
 
+constexpr const char* examples = R"(Examples:
+  holdfast list            all that is held or waited for
+  holdfast list jobs/      only what starts with jobs/
+  holdfast list --json     an array of {"name", "holders": [...], "waiters": [...]})";
+
 Json to_json(const std::vector<ContenderInfo>& contenders) {
     Json result = Json::array();
     for (const ContenderInfo& contender : contenders) {
@@ -105,6 +110,7 @@ CLI::App* add_list(CLI::App& program, ListOptions& options) {
     command->add_option("-S,--store", options.store, "The store; else $HOLDFAST_STORE; else local:")
         ->option_text("URL")
         ->envname("HOLDFAST_STORE");
+    command->footer(examples);
     return command;
 }
 

@@ -3,6 +3,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -26,7 +28,7 @@ constexpr const char* examples = R"(Examples:
   holdfast run -n nightly -- ./nightly             give up at once if it runs already
   holdfast list                                    who holds what, and who waits
 
-More of each: holdfast run --help)";
+More of each: holdfast run --help, holdfast list --help)";
 
 /// What stands before the first `--`, and what behind it.
 struct Line {
@@ -80,7 +82,7 @@ int dispatch(Words words) {
     if (run_command->parsed()) {
         if (line.command.empty()) return refuse_without_command(run_options, line);
         run_options.command.assign(line.command.begin(), line.command.end());
-        return run(run_options);
+        return run(std::move(run_options));
     }
     if (list_command->parsed()) return list(list_options);
     return usage;

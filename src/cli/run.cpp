@@ -94,8 +94,7 @@ Attempt take(const Client& client, const RunOptions& options, const Signals& sig
 std::vector<std::string> names_in_order(const RunOptions& options) {
     std::vector<std::string> names = options.names;
     std::ranges::sort(names);
-    const auto repeated = std::ranges::unique(names);
-    names.erase(repeated.begin(), repeated.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     return names;
 }
 
@@ -245,8 +244,7 @@ int acquire_and_run(const RunOptions& options, const Signals& signals) {
 
 }  // namespace
 
-int run(const RunOptions& given) {
-    RunOptions options = given;
+int run(RunOptions options) {
     options.lock = with_inherited_owner(std::move(options.lock));
     // Ignored, as some parents leave it, it would hide how the command ended.
     std::signal(SIGCHLD, SIG_DFL);

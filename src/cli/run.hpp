@@ -30,6 +30,6 @@ struct RunOptions {
 CLI::App* add_run(CLI::App& program, RunOptions& options);
 
 /// Runs the command under the hold, and says how the program shall end.
-int run(const RunOptions& options);
+int run(RunOptions options);
 
 }  // namespace holdfast::cli

@@ -40,7 +40,9 @@ std::vector<Ticket> Acquisition::leftovers() const {
     return tickets;
 }
 
-Acquisition::Action Acquisition::on(const Started&) { return enter_next(); }
+Acquisition::Action Acquisition::on(const Started&) {
+    return enter_next();
+}
 
 Acquisition::Action Acquisition::enter_next() {
     const std::size_t last = together_ ? parts_.size() : current_ + 1;
@@ -73,7 +75,14 @@ Acquisition::Action Acquisition::on(const Entered& event) {
         }
         admit_current(entry.standing.fence);
     }
-    return current_ == parts_.size() ? finish(End::admitted) : enter_next();
+    return admitted_so_far();
+}
+
+/// All of them, or on to the next: unless its time was up while the answer was on its way.
+Acquisition::Action Acquisition::admitted_so_far() {
+    if (current_ == parts_.size()) return finish(End::admitted);
+    if (give_up_as_ != End::none) return finish(give_up_as_);
+    return enter_next();
 }
 
 void Acquisition::admit_current(std::uint64_t fence) {
@@ -116,15 +125,15 @@ Acquisition::Action Acquisition::now_standing(const Standing& standing) {
     switch (standing.state) {
         case State::admitted:
             admit_current(standing.fence);
-            if (current_ == parts_.size()) return finish(End::admitted);
-            if (give_up_as_ != End::none) return finish(give_up_as_);
-            return enter_next();
+            return admitted_so_far();
         case State::offered:
             if (give_up_as_ != End::none) return finish(give_up_as_);
             answer_due_ = true;
             return {.what = Do::claim};
-        case State::waiting: return wait(standing.look_again);
-        case State::gone: break;
+        case State::waiting:
+            return wait(standing.look_again);
+        case State::gone:
+            break;
     }
     parts_[current_].where = Where::outside;
     return fail({errc::lost, Effect::none,
@@ -152,14 +161,19 @@ Acquisition::Action Acquisition::look_at(const Standing& pushed) {
     return {.what = pushed.state == State::offered ? Do::claim : Do::ask};
 }
 
-Acquisition::Action Acquisition::on(const Overdue&) {
+Acquisition::Action Acquisition::on(const Overdue& event) {
+    const std::string said = event.said.empty() ? "" : " (" + event.said + ")";
     return fail({errc::lost, Effect::unknown,
-                 "the store was not heard of for a whole lease while it stood in line; acquire "
-                 "again when the store answers"});
+                 "the store was not heard of for a whole lease while it stood in line" + said +
+                     "; acquire again when the store answers"});
 }
 
-Acquisition::Action Acquisition::on(const TimeUp&) { return give_up(End::busy); }
-Acquisition::Action Acquisition::on(const Stopped&) { return give_up(End::stopped); }
+Acquisition::Action Acquisition::on(const TimeUp&) {
+    return give_up(End::busy);
+}
+Acquisition::Action Acquisition::on(const Stopped&) {
+    return give_up(End::stopped);
+}
 
 Acquisition::Action Acquisition::give_up(End end) {
     if (!answer_due_) return finish(end);

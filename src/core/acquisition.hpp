@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -42,7 +43,9 @@ public:
         Standing standing;
     };
     /// The store was not heard of before the lease of a contender ran out.
-    struct Overdue {};
+    struct Overdue {
+        std::string said = {};  ///< by the store, when it was last asked in vain
+    };
     struct TimeUp {};
     struct Stopped {};
     using Event =
@@ -67,8 +70,12 @@ public:
     /// One contender on its way.
     struct Part {
         Contender contender;
-        enum class Where : std::uint8_t { outside, perhaps, waiting, admitted } where =
-            Where::outside;
+        enum class Where : std::uint8_t {
+            outside,
+            perhaps,
+            waiting,
+            admitted
+        } where = Where::outside;
         Ticket ticket{};
         std::uint64_t fence = 0;
     };
@@ -100,6 +107,7 @@ private:
     Action on(const Stopped& event);
 
     Action enter_next();
+    Action admitted_so_far();
     Action now_standing(const Standing& standing);
     Action wait(std::optional<std::chrono::nanoseconds> look_again);
     Action look_at(const Standing& pushed);

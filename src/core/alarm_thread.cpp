@@ -1,11 +1,11 @@
 #include "core/alarm_thread.hpp"
 
+#include <sys/timerfd.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <sys/timerfd.h>
 #include <system_error>
-#include <unistd.h>
 
 namespace holdfast::inline v0::core {
 
@@ -17,9 +17,9 @@ void AlarmThread::State::arm(Moment moment) {
     armed = moment;
     // Zero would disarm it.
     const auto count = std::max<std::int64_t>(moment.time_since_epoch().count(), 1);
-    const itimerspec when{.it_interval = {},
-                          .it_value = {.tv_sec = count / 1'000'000'000,
-                                       .tv_nsec = count % 1'000'000'000}};
+    const itimerspec when{
+        .it_interval = {},
+        .it_value = {.tv_sec = count / 1'000'000'000, .tv_nsec = count % 1'000'000'000}};
     timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &when, nullptr);
 }
 
@@ -72,7 +72,9 @@ void AlarmThread::cancel(Timer timer) {
     state_->moments.erase(moment);
 }
 
-void AlarmThread::post(Callback<void()> callback) { at(Moment{}, std::move(callback)); }
+void AlarmThread::post(Callback<void()> callback) {
+    at(Moment{}, std::move(callback));
+}
 
 void AlarmThread::run(const std::shared_ptr<State>& state) {
     for (;;) {

@@ -15,8 +15,8 @@ template <class State>
 std::unique_ptr<State> make(const std::shared_ptr<core::Context>& context,
                             std::vector<std::string> names, std::uint64_t capacity,
                             LockOptions options) {
-    return std::unique_ptr<State>(new State{
-        .lock = core::Lock(context, std::move(names), capacity, std::move(options))});
+    return std::unique_ptr<State>(
+        new State{.lock = core::Lock(context, std::move(names), capacity, std::move(options))});
 }
 
 ContenderInfo info(const Place& place, std::uint64_t capacity) {
@@ -64,8 +64,7 @@ MultiLock Client::multi_lock(std::vector<std::string> names, LockOptions options
 
 std::vector<ResourceInfo> Client::inspect(std::string_view prefix) const {
     context_->refuse_inherited("inspect");
-    const auto lines =
-        context_->store().inspect(context_->prefix() + std::string(prefix)).get();
+    const auto lines = context_->store().inspect(context_->prefix() + std::string(prefix)).get();
     if (!lines.ok()) core::throw_failure("inspect", lines.failure());
     std::vector<ResourceInfo> resources;
     resources.reserve(lines.value().size());
@@ -75,8 +74,12 @@ std::vector<ResourceInfo> Client::inspect(std::string_view prefix) const {
     return resources;
 }
 
-const std::string& Client::owner() const noexcept { return context_->owner(); }
-const std::string& Client::store() const noexcept { return context_->url(); }
+const std::string& Client::owner() const noexcept {
+    return context_->owner();
+}
+const std::string& Client::store() const noexcept {
+    return context_->url();
+}
 
 void Client::throw_if_lost(const Hold& hold) {
     if (hold.held()) return;

@@ -10,7 +10,8 @@ using End = Acquisition::End;
 Contest::Contest(std::shared_ptr<Context> context, Request request)
     : context_(std::move(context)),
       machine_(std::move(request.contenders), context_->store().capabilities().enter_together),
-      patience_(request.patience), stop_(std::move(request.stop)),
+      patience_(request.patience),
+      stop_(std::move(request.stop)),
       started_(context_->clock().now()) {}
 
 void Contest::post(Event event) {
@@ -35,9 +36,8 @@ void Contest::perform(Action action, Consume consume) {
     const Moment sent = context_->clock().now();
     switch (action.what) {
         case Do::enter:
-            consume(store.enter(machine_.to_enter()), [this, sent](auto result) {
-                return entered(std::move(result), sent);
-            });
+            consume(store.enter(machine_.to_enter()),
+                    [this, sent](auto result) { return entered(std::move(result), sent); });
             break;
         case Do::ask:
             consume(store.standing(machine_.waiting()),
@@ -50,7 +50,8 @@ void Contest::perform(Action action, Consume consume) {
             break;
         case Do::wait:
         case Do::pass:
-        case Do::finish: break;
+        case Do::finish:
+            break;
     }
 }
 
@@ -63,8 +64,8 @@ Contest::Event Contest::entered(Result<std::vector<Entry>> result, Moment sent) 
 
 void Contest::keep(const Entry& entry, Moment sent) {
     const std::size_t index = kept_.size();
-    kept_.push_back(std::make_shared<Kept>(entry.ticket, machine_.parts()[index].contender.lease,
-                                           index));
+    kept_.push_back(
+        std::make_shared<Kept>(entry.ticket, machine_.parts()[index].contender.lease, index));
     context_->keeper().keep(kept_.back(), entry.standing.counted_from.value_or(sent),
                             shared_from_this());
 }
@@ -85,7 +86,9 @@ void Contest::renewed(const Kept& kept, const Standing& standing) {
     post(Acquisition::Renewed{kept.index(), standing});
 }
 
-void Contest::overdue(const Kept&) { post(Acquisition::Overdue{}); }
+void Contest::overdue(const Kept&) {
+    post(Acquisition::Overdue{context_->keeper().last_failure()});
+}
 
 void Contest::begin_waiting(std::optional<std::chrono::nanoseconds> look_again) {
     const bool first = !watched_index_;
@@ -99,8 +102,8 @@ void Contest::begin_waiting(std::optional<std::chrono::nanoseconds> look_again) 
     }
     if (look_again) {
         context_->renewing().cancel(look_again_);
-        at(context_->clock().now() + *look_again, Acquisition::Moved{Standing{
-               .state = Standing::State::waiting}}, look_again_);
+        at(context_->clock().now() + *look_again,
+           Acquisition::Moved{Standing{.state = Standing::State::waiting}}, look_again_);
     }
 }
 
@@ -108,17 +111,17 @@ void Contest::watch_current() {
     if (watched_index_ == machine_.waiting_index()) return;
     watched_index_ = machine_.waiting_index();
     watch_.reset();
-    watch_ = context_->store().watch(
-        machine_.waiting(), [weak = weak_from_this()](const Standing& standing) {
-            if (const auto self = weak.lock()) self->post(Acquisition::Moved{standing});
-        });
+    watch_ = context_->store().watch(machine_.waiting(),
+                                     [weak = weak_from_this()](const Standing& standing) {
+                                         if (const auto self = weak.lock())
+                                             self->post(Acquisition::Moved{standing});
+                                     });
 }
 
 void Contest::at(Moment moment, Event event, Alarm::Timer& timer) {
-    timer = context_->renewing().at(
-        moment, [weak = weak_from_this(), event = std::move(event)] {
-            if (const auto self = weak.lock()) self->post(event);
-        });
+    timer = context_->renewing().at(moment, [weak = weak_from_this(), event = std::move(event)] {
+        if (const auto self = weak.lock()) self->post(event);
+    });
 }
 
 void Contest::tidy_up() {
@@ -137,6 +140,12 @@ Outcome Contest::finish(Leave leave) {
     Outcome outcome{.end = machine_.end()};
     if (outcome.end == End::failed) outcome.failure = machine_.failure();
     return outcome;
+}
+
+void Contest::abandon() {
+    tidy_up();
+    for (const auto& kept : kept_) context_->keeper().forget(*kept);
+    for (const Ticket& ticket : machine_.leftovers()) context_->take_out(ticket, lease());
 }
 
 Outcome Contest::admitted() {
@@ -159,13 +168,29 @@ public:
     using Contest::Contest;
 
     Outcome run() {
+        try {
+            return drive();
+        } catch (...) {
+            // Out of memory, or of threads: what may be in line must not stay there.
+            abandon();
+            throw;
+        }
+    }
+
+private:
+    Outcome drive() {
         Event event = Acquisition::Started{};
         for (;;) {
             const Action action = resume(event);
             switch (action.what) {
-                case Do::finish: return finish([this](const Ticket& ticket) { leave(ticket); });
-                case Do::wait: begin_waiting(action.look_again); [[fallthrough]];
-                case Do::pass: event = await_event(); break;
+                case Do::finish:
+                    return finish([this](const Ticket& ticket) { leave(ticket); });
+                case Do::wait:
+                    begin_waiting(action.look_again);
+                    [[fallthrough]];
+                case Do::pass:
+                    event = await_event();
+                    break;
                 default:
                     perform(action, [&event](auto pending, auto to_event) {
                         event = to_event(std::move(pending).get());
@@ -174,7 +199,6 @@ public:
         }
     }
 
-private:
     void wake() override { context_->store().wire().signal(waiter_); }
 
     Event await_event() {
@@ -227,12 +251,15 @@ private:
     void step(const Event& event) {
         const Action action = resume(event);
         switch (action.what) {
-            case Do::finish: end(); break;
+            case Do::finish:
+                end();
+                break;
             case Do::wait:
                 if (!interest_) interest_.emplace(context_->store().wire().interest());
                 begin_waiting(action.look_again);
                 break;
-            case Do::pass: break;
+            case Do::pass:
+                break;
             default:
                 perform(action, [this](auto pending, auto to_event) {
                     std::move(pending).then(

@@ -57,6 +57,8 @@ protected:
     /// The end: a hold, or nothing left in line. `leave(ticket)` takes one out in the driver's way.
     template <class Leave>
     Outcome finish(Leave leave);
+    /// The end by an exception: nothing left in line, in the background.
+    void abandon();
 
     bool failed() const { return machine_.end() == Acquisition::End::failed; }
     std::chrono::milliseconds lease() const { return machine_.parts().front().contender.lease; }

@@ -1,8 +1,8 @@
 #include "core/context.hpp"
 
+#include <unistd.h>
 #include <cstring>
 #include <random>
-#include <unistd.h>
 #include <utility>
 
 #include <holdfast/client.hpp>
@@ -49,7 +49,9 @@ std::shared_ptr<Context> Context::make(Parts parts) {
     return context;
 }
 
-Client Context::client(std::shared_ptr<Context> context) { return Client(std::move(context)); }
+Client Context::client(std::shared_ptr<Context> context) {
+    return Client(std::move(context));
+}
 
 Context::Context(Parts parts) : parts_(std::move(parts)), nonce_base_(random_nonce()) {}
 
@@ -88,16 +90,17 @@ void Context::take_out(const Ticket& ticket, std::chrono::milliseconds lease) {
 }
 
 void Context::try_take_out(const Ticket& ticket, Moment give_up, std::chrono::nanoseconds backoff) {
-    store().leave(ticket).then([self = shared_from_this(), ticket, give_up,
-                                backoff](const Result<Standing>& result) {
-        if (result.ok()) return;
-        self->report(result.failure());
-        const Moment next = self->clock().now() + backoff;
-        if (next > give_up) return;
-        self->renewing().at(next, [self, ticket, give_up, backoff] {
-            self->try_take_out(ticket, give_up, std::min<std::chrono::nanoseconds>(2 * backoff, 1s));
+    store().leave(ticket).then(
+        [self = shared_from_this(), ticket, give_up, backoff](const Result<Standing>& result) {
+            if (result.ok()) return;
+            self->report(result.failure());
+            const Moment next = self->clock().now() + backoff;
+            if (next > give_up) return;
+            self->renewing().at(next, [self, ticket, give_up, backoff] {
+                self->try_take_out(ticket, give_up,
+                                   std::min<std::chrono::nanoseconds>(2 * backoff, 1s));
+            });
         });
-    });
 }
 
 void Context::report(const Failure& failure) {

@@ -28,13 +28,29 @@ Hold::~Hold() {
     }
 }
 
-std::uint64_t Hold::fence() const noexcept { return state_->fences().front(); }
-const std::vector<std::uint64_t>& Hold::fences() const noexcept { return state_->fences(); }
-const std::string& Hold::name() const noexcept { return state_->name(); }
-bool Hold::held() const noexcept { return state_->held(); }
-std::chrono::nanoseconds Hold::remaining() const noexcept { return state_->remaining(); }
-std::stop_token Hold::lost() const noexcept { return state_->lost(); }
-Loss Hold::loss() const noexcept { return state_->loss(); }
-Released Hold::release() noexcept { return state_->release(); }
+std::uint64_t Hold::fence() const noexcept {
+    return state_->fences().front();
+}
+const std::vector<std::uint64_t>& Hold::fences() const noexcept {
+    return state_->fences();
+}
+const std::string& Hold::name() const noexcept {
+    return state_->name();
+}
+bool Hold::held() const noexcept {
+    return state_->held();
+}
+std::chrono::nanoseconds Hold::remaining() const noexcept {
+    return state_->remaining();
+}
+std::stop_token Hold::lost() const noexcept {
+    return state_->lost();
+}
+Loss Hold::loss() const noexcept {
+    return state_->loss();
+}
+Released Hold::release() noexcept {
+    return state_->release();
+}
 
 }  // namespace holdfast::inline v0

@@ -7,7 +7,9 @@ namespace holdfast::inline v0::core {
 
 HoldState::HoldState(std::shared_ptr<Context> context, std::vector<std::shared_ptr<Kept>> kept,
                      std::vector<std::uint64_t> fences)
-    : context_(std::move(context)), kept_(std::move(kept)), fences_(std::move(fences)),
+    : context_(std::move(context)),
+      kept_(std::move(kept)),
+      fences_(std::move(fences)),
       name_(context_->name_of(kept_.front()->ticket().resource)) {}
 
 Moment HoldState::valid_until() const noexcept {
@@ -39,7 +41,9 @@ void HoldState::renewed(const Kept&, const Standing& standing) {
     context_->telling().post([self = shared_from_this()] { self->lose(Loss::ended); });
 }
 
-void HoldState::overdue(const Kept&) { lose(Loss::overdue); }
+void HoldState::overdue(const Kept&) {
+    lose(Loss::overdue);
+}
 
 void HoldState::lose(Loss why) {
     if (over_.load(std::memory_order_acquire)) return;

@@ -16,7 +16,10 @@ constexpr std::size_t largest_batch = 500;
 
 Keeper::Keeper(Store& store, const Clock& clock, Alarm& renewing, Alarm& telling,
                OnFailure renewal_failed)
-    : store_(store), clock_(clock), renewing_(renewing), telling_(telling),
+    : store_(store),
+      clock_(clock),
+      renewing_(renewing),
+      telling_(telling),
       renewal_failed_(std::move(renewal_failed)) {}
 
 void Keeper::keep(const std::shared_ptr<Kept>& kept, Moment from,
@@ -31,8 +34,13 @@ void Keeper::keep(const std::shared_ptr<Kept>& kept, Moment from,
 }
 
 void Keeper::hand_over(Kept& kept, const std::shared_ptr<KeptListener>& listener) {
-    const std::lock_guard guard(mutex_);
-    kept.listener_ = listener;
+    {
+        const std::lock_guard guard(mutex_);
+        kept.listener_ = listener;
+        if (kept.deadline_) return;
+    }
+    // It was found gone or overdue while the answer that admitted it was on its way.
+    listener->renewed(kept, Standing{.state = Standing::State::gone});
 }
 
 void Keeper::confirm(Kept& kept, Moment from) {
@@ -43,6 +51,11 @@ void Keeper::confirm(Kept& kept, Moment from) {
 void Keeper::forget(Kept& kept) {
     const std::lock_guard guard(mutex_);
     drop(kept);
+}
+
+std::string Keeper::last_failure() const {
+    const std::lock_guard guard(mutex_);
+    return last_failure_;
 }
 
 void Keeper::close() {
@@ -134,6 +147,7 @@ void Keeper::answered(const Batch& batch, Moment sent,
     std::vector<std::pair<std::shared_ptr<KeptListener>, std::size_t>> listeners;
     {
         const std::lock_guard guard(mutex_);
+        last_failure_ = result.ok() ? std::string() : result.failure().sentence;
         for (std::size_t i = 0; i < batch.size(); ++i) {
             Kept& kept = *batch[i];
             if (!kept.deadline_) continue;  // forgotten meanwhile

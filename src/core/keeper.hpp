@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/alarm.hpp"
@@ -70,12 +71,14 @@ public:
     /// Starts renewing what was confirmed by a request sent at `from`.
     void keep(const std::shared_ptr<Kept>& kept, Moment from,
               const std::shared_ptr<KeptListener>& listener);
-    /// Somebody else wants to know from now on.
+    /// Somebody else wants to know from now on, also when it is over already.
     void hand_over(Kept& kept, const std::shared_ptr<KeptListener>& listener);
     /// An answered request that was sent at `from` has extended the lease.
     void confirm(Kept& kept, Moment from);
     /// No renewal is sent from now on, and nobody is told.
     void forget(Kept& kept);
+    /// What the store said to the last renewal, if that failed.
+    std::string last_failure() const;
     /// The alarms are about to go: an answer that still comes in finds nothing to do.
     void close();
 
@@ -99,8 +102,9 @@ private:
     Alarm& telling_;
     OnFailure renewal_failed_;
 
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     bool closed_ = false;
+    std::string last_failure_;
     Kept::Agenda renewals_;
     Kept::Agenda deadlines_;
     Moment renewal_armed_ = Moment::max();

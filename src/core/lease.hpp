@@ -12,7 +12,9 @@ inline constexpr std::chrono::milliseconds shortest_lease{100};
 inline constexpr std::chrono::milliseconds longest_lease = std::chrono::hours{24};
 
 /// What clocks of different machines may drift apart within one lease, with plenty to spare.
-constexpr std::chrono::nanoseconds margin(std::chrono::nanoseconds lease) { return lease / 20; }
+constexpr std::chrono::nanoseconds margin(std::chrono::nanoseconds lease) {
+    return lease / 20;
+}
 
 /// Until when a hold can be trusted.
 constexpr Moment valid_until(Moment from, std::chrono::nanoseconds lease) {

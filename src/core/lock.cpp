@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <holdfast/patience.hpp>
+
 #include "core/lease.hpp"
 
 namespace holdfast::inline v0::core {
@@ -34,8 +36,8 @@ void check_lease(const std::string& name, std::chrono::milliseconds lease,
     if (lease >= shortest_lease && lease <= limit) return;
     refuse(errc::invalid_argument, name,
            "a lease of " + std::to_string(lease.count()) + " ms; it must be from " +
-               std::to_string(shortest_lease.count()) + " ms to " +
-               std::to_string(limit.count()) + " ms");
+               std::to_string(shortest_lease.count()) + " ms to " + std::to_string(limit.count()) +
+               " ms");
 }
 
 void check_supported(const std::string& name, const Store& store, std::uint64_t capacity,
@@ -46,27 +48,30 @@ void check_supported(const std::string& name, const Store& store, std::uint64_t 
     };
     if (capacity != all && !can.shares) cannot("permits");
     if (options.reenter && !can.reenter) cannot("re-entry across processes");
-    if (options.fairness == Fairness::fifo && !can.fifo) cannot("fifo, it has no line; use barging");
+    if (options.fairness == Fairness::fifo && !can.fifo)
+        cannot("fifo, it has no line; use barging");
     if (options.fairness == Fairness::barging && !can.barging) cannot("barging");
 }
 
 Request with(Request request, std::optional<std::chrono::nanoseconds> patience,
              std::stop_token stop) {
-    request.patience = patience;
+    if (patience) request.patience = holdfast::patience(*patience);
     request.stop = std::move(stop);
     return request;
 }
 
 }  // namespace
 
-Lock::Lock(std::shared_ptr<Context> context, std::vector<std::string> names,
-           std::uint64_t capacity, LockOptions options)
-    : context_(std::move(context)), names_(std::move(names)), capacity_(capacity),
+Lock::Lock(std::shared_ptr<Context> context, std::vector<std::string> names, std::uint64_t capacity,
+           LockOptions options)
+    : context_(std::move(context)),
+      names_(std::move(names)),
+      capacity_(capacity),
       options_(std::move(options)) {
     if (names_.empty()) refuse(errc::invalid_argument, "", "no name is given; give at least one");
     std::ranges::sort(names_);
-    const auto repeated = std::ranges::unique(names_);
-    names_.erase(repeated.begin(), repeated.end());
+    const auto last = std::unique(names_.begin(), names_.end());
+    names_.erase(last, names_.end());
     std::ranges::for_each(names_, check_name);
     const std::string& name = names_.front();
     context_->refuse_inherited(name);
@@ -91,17 +96,16 @@ Request Lock::request(std::uint64_t weight, Patience patience) const {
     Request request;
     request.contenders.reserve(names_.size());
     for (const std::string& name : names_) {
-        request.contenders.push_back(
-            {.resource = context_->prefix() + name,
-             .nonce = context_->next_nonce(),
-             .owner = options_.owner,
-             .weight = weight,
-             .capacity = capacity_,
-             .fairness =
-                 options_.fairness.value_or(context_->store().capabilities().default_fairness),
-             .patience = patience,
-             .lease = options_.lease,
-             .reenter = options_.reenter});
+        request.contenders.push_back({.resource = context_->prefix() + name,
+                                      .nonce = context_->next_nonce(),
+                                      .owner = options_.owner,
+                                      .weight = weight,
+                                      .capacity = capacity_,
+                                      .fairness = options_.fairness.value_or(
+                                          context_->store().capabilities().default_fairness),
+                                      .patience = patience,
+                                      .lease = options_.lease,
+                                      .reenter = options_.reenter});
     }
     return request;
 }
@@ -120,8 +124,8 @@ void Lock::check_patience(std::chrono::nanoseconds patience) const {
 }
 
 Hold Lock::acquire(std::uint64_t weight, std::stop_token stop) const {
-    Outcome outcome =
-        core::acquire(context_, with(request(weight, Patience::wait), std::nullopt, stop));
+    Outcome outcome = core::acquire(
+        context_, with(request(weight, Patience::wait), std::nullopt, std::move(stop)));
     if (outcome.end == End::stopped) {
         refuse(errc::cancelled, names_.front(), "the wait was cancelled");
     }
@@ -136,8 +140,8 @@ Attempt Lock::try_acquire_for(std::uint64_t weight, std::chrono::nanoseconds pat
                               std::stop_token stop) const {
     check_patience(patience);
     if (patience.count() == 0) return try_acquire(weight);
-    return attempt(core::acquire(
-        context_, with(request(weight, Patience::wait), patience, std::move(stop))));
+    return attempt(
+        core::acquire(context_, with(request(weight, Patience::wait), patience, std::move(stop))));
 }
 
 void Lock::async_acquire(std::uint64_t weight, std::optional<std::chrono::nanoseconds> patience,

@@ -6,18 +6,28 @@ namespace holdfast::inline v0 {
 
 MultiLock::MultiLock(std::unique_ptr<core::MultiLockState> state) noexcept
     : state_(std::move(state)) {}
-MultiLock::~MultiLock() { core::destroy(state_); }
+MultiLock::~MultiLock() {
+    core::destroy(state_);
+}
 
-Hold MultiLock::acquire(std::stop_token stop) { return state_->lock.acquire(all, std::move(stop)); }
-Attempt MultiLock::try_acquire() { return state_->lock.try_acquire(all); }
+Hold MultiLock::acquire(std::stop_token stop) {
+    return state_->lock.acquire(all, std::move(stop));
+}
+Attempt MultiLock::try_acquire() {
+    return state_->lock.try_acquire(all);
+}
 Attempt MultiLock::try_acquire_for(std::chrono::nanoseconds patience, std::stop_token stop) {
     return state_->lock.try_acquire_for(all, patience, std::move(stop));
 }
 void MultiLock::async_acquire(OnAcquired done, std::stop_token stop) {
     state_->lock.async_acquire(all, std::nullopt, std::move(done), std::move(stop));
 }
-Released MultiLock::release(Hold hold) noexcept { return hold.release(); }
+Released MultiLock::release(Hold hold) noexcept {
+    return hold.release();
+}
 
-const std::vector<std::string>& MultiLock::names() const noexcept { return state_->lock.names(); }
+const std::vector<std::string>& MultiLock::names() const noexcept {
+    return state_->lock.names();
+}
 
 }  // namespace holdfast::inline v0

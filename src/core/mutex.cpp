@@ -5,21 +5,33 @@
 namespace holdfast::inline v0 {
 
 Mutex::Mutex(std::unique_ptr<core::MutexState> state) noexcept : state_(std::move(state)) {}
-Mutex::~Mutex() { core::destroy(state_); }
+Mutex::~Mutex() {
+    core::destroy(state_);
+}
 
-void Mutex::lock() { state_->guarded.lock(state_->lock, std::nullopt); }
-bool Mutex::try_lock() { return lock_within(std::chrono::nanoseconds::zero()); }
+void Mutex::lock() {
+    state_->guarded.lock(state_->lock, std::nullopt);
+}
+bool Mutex::try_lock() {
+    return lock_within(std::chrono::nanoseconds::zero());
+}
 bool Mutex::lock_within(std::chrono::nanoseconds patience) {
     return state_->guarded.lock(state_->lock, patience);
 }
-void Mutex::unlock() noexcept { state_->guarded.unlock(state_->lock); }
-const Hold& Mutex::hold() const noexcept { return state_->guarded.hold(); }
+void Mutex::unlock() noexcept {
+    state_->guarded.unlock(state_->lock);
+}
+const Hold& Mutex::hold() const noexcept {
+    return state_->guarded.hold();
+}
 
 Hold Mutex::acquire(std::stop_token stop) {
     state_->guarded.refuse_if_mine(state_->lock);
     return state_->lock.acquire(all, std::move(stop));
 }
-Attempt Mutex::try_acquire() { return state_->lock.try_acquire(all); }
+Attempt Mutex::try_acquire() {
+    return state_->lock.try_acquire(all);
+}
 Attempt Mutex::try_acquire_for(std::chrono::nanoseconds patience, std::stop_token stop) {
     return state_->lock.try_acquire_for(all, patience, std::move(stop));
 }
@@ -31,6 +43,8 @@ void Mutex::async_try_acquire_for(std::chrono::nanoseconds patience, OnAcquired 
     state_->lock.async_acquire(all, patience, std::move(done), std::move(stop));
 }
 
-const std::string& Mutex::name() const noexcept { return state_->lock.names().front(); }
+const std::string& Mutex::name() const noexcept {
+    return state_->lock.names().front();
+}
 
 }  // namespace holdfast::inline v0

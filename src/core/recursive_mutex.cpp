@@ -6,7 +6,9 @@ namespace holdfast::inline v0 {
 
 RecursiveMutex::RecursiveMutex(std::unique_ptr<core::RecursiveMutexState> state) noexcept
     : state_(std::move(state)) {}
-RecursiveMutex::~RecursiveMutex() { core::destroy(state_); }
+RecursiveMutex::~RecursiveMutex() {
+    core::destroy(state_);
+}
 
 void RecursiveMutex::lock() {
     if (!state_->reenter()) {
@@ -15,7 +17,9 @@ void RecursiveMutex::lock() {
     }
 }
 
-bool RecursiveMutex::try_lock() { return lock_within(std::chrono::nanoseconds::zero()); }
+bool RecursiveMutex::try_lock() {
+    return lock_within(std::chrono::nanoseconds::zero());
+}
 
 bool RecursiveMutex::lock_within(std::chrono::nanoseconds patience) {
     if (state_->reenter()) return true;
@@ -29,7 +33,11 @@ void RecursiveMutex::unlock() noexcept {
     state_->guarded.unlock(state_->lock);
 }
 
-const Hold& RecursiveMutex::hold() const noexcept { return state_->guarded.hold(); }
-const std::string& RecursiveMutex::name() const noexcept { return state_->lock.names().front(); }
+const Hold& RecursiveMutex::hold() const noexcept {
+    return state_->guarded.hold();
+}
+const std::string& RecursiveMutex::name() const noexcept {
+    return state_->lock.names().front();
+}
 
 }  // namespace holdfast::inline v0

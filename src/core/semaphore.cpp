@@ -6,12 +6,16 @@ namespace holdfast::inline v0 {
 
 Semaphore::Semaphore(std::unique_ptr<core::SemaphoreState> state) noexcept
     : state_(std::move(state)) {}
-Semaphore::~Semaphore() { core::destroy(state_); }
+Semaphore::~Semaphore() {
+    core::destroy(state_);
+}
 
 Hold Semaphore::acquire(std::uint32_t permits, std::stop_token stop) {
     return state_->lock.acquire(permits, std::move(stop));
 }
-Attempt Semaphore::try_acquire(std::uint32_t permits) { return state_->lock.try_acquire(permits); }
+Attempt Semaphore::try_acquire(std::uint32_t permits) {
+    return state_->lock.try_acquire(permits);
+}
 Attempt Semaphore::try_acquire_for(std::chrono::nanoseconds patience, std::uint32_t permits,
                                    std::stop_token stop) {
     return state_->lock.try_acquire_for(permits, patience, std::move(stop));
@@ -19,11 +23,15 @@ Attempt Semaphore::try_acquire_for(std::chrono::nanoseconds patience, std::uint3
 void Semaphore::async_acquire(OnAcquired done, std::uint32_t permits, std::stop_token stop) {
     state_->lock.async_acquire(permits, std::nullopt, std::move(done), std::move(stop));
 }
-Released Semaphore::release(Hold hold) noexcept { return hold.release(); }
+Released Semaphore::release(Hold hold) noexcept {
+    return hold.release();
+}
 
 std::uint32_t Semaphore::capacity() const noexcept {
     return static_cast<std::uint32_t>(state_->lock.capacity());
 }
-const std::string& Semaphore::name() const noexcept { return state_->lock.names().front(); }
+const std::string& Semaphore::name() const noexcept {
+    return state_->lock.names().front();
+}
 
 }  // namespace holdfast::inline v0

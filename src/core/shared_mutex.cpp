@@ -10,24 +10,32 @@ constexpr std::uint64_t one_share = 1;
 
 SharedMutex::SharedMutex(std::unique_ptr<core::SharedMutexState> state) noexcept
     : state_(std::move(state)) {}
-SharedMutex::~SharedMutex() { core::destroy(state_); }
+SharedMutex::~SharedMutex() {
+    core::destroy(state_);
+}
 
 void SharedMutex::lock() {
     state_->refuse_if_here();
     state_->guarded.lock(state_->lock, std::nullopt);
 }
-bool SharedMutex::try_lock() { return lock_within(std::chrono::nanoseconds::zero()); }
+bool SharedMutex::try_lock() {
+    return lock_within(std::chrono::nanoseconds::zero());
+}
 bool SharedMutex::lock_within(std::chrono::nanoseconds patience) {
     state_->refuse_if_here();
     return state_->guarded.lock(state_->lock, patience);
 }
-void SharedMutex::unlock() noexcept { state_->guarded.unlock(state_->lock); }
+void SharedMutex::unlock() noexcept {
+    state_->guarded.unlock(state_->lock);
+}
 
 void SharedMutex::lock_shared() {
     state_->refuse_if_here();
     state_->add_reader(state_->lock.acquire(one_share, {}));
 }
-bool SharedMutex::try_lock_shared() { return lock_shared_within(std::chrono::nanoseconds::zero()); }
+bool SharedMutex::try_lock_shared() {
+    return lock_shared_within(std::chrono::nanoseconds::zero());
+}
 bool SharedMutex::lock_shared_within(std::chrono::nanoseconds patience) {
     state_->refuse_if_here();
     const auto at_least_once = std::max(patience, std::chrono::nanoseconds::zero());
@@ -42,13 +50,17 @@ void SharedMutex::unlock_shared() noexcept {
     const auto hold = state_->take_reader();
 }
 
-const Hold& SharedMutex::hold() const noexcept { return state_->guarded.hold(); }
+const Hold& SharedMutex::hold() const noexcept {
+    return state_->guarded.hold();
+}
 
 Hold SharedMutex::acquire(std::stop_token stop) {
     state_->refuse_if_here();
     return state_->lock.acquire(all, std::move(stop));
 }
-Attempt SharedMutex::try_acquire() { return state_->lock.try_acquire(all); }
+Attempt SharedMutex::try_acquire() {
+    return state_->lock.try_acquire(all);
+}
 Attempt SharedMutex::try_acquire_for(std::chrono::nanoseconds patience, std::stop_token stop) {
     return state_->lock.try_acquire_for(all, patience, std::move(stop));
 }
@@ -58,7 +70,9 @@ void SharedMutex::async_acquire(OnAcquired done, std::stop_token stop) {
 Hold SharedMutex::acquire_shared(std::stop_token stop) {
     return state_->lock.acquire(one_share, std::move(stop));
 }
-Attempt SharedMutex::try_acquire_shared() { return state_->lock.try_acquire(one_share); }
+Attempt SharedMutex::try_acquire_shared() {
+    return state_->lock.try_acquire(one_share);
+}
 Attempt SharedMutex::try_acquire_shared_for(std::chrono::nanoseconds patience,
                                             std::stop_token stop) {
     return state_->lock.try_acquire_for(one_share, patience, std::move(stop));
@@ -67,6 +81,8 @@ void SharedMutex::async_acquire_shared(OnAcquired done, std::stop_token stop) {
     state_->lock.async_acquire(one_share, std::nullopt, std::move(done), std::move(stop));
 }
 
-const std::string& SharedMutex::name() const noexcept { return state_->lock.names().front(); }
+const std::string& SharedMutex::name() const noexcept {
+    return state_->lock.names().front();
+}
 
 }  // namespace holdfast::inline v0

@@ -59,9 +59,9 @@ struct Ticket {
 struct Standing {
     enum class State : std::uint8_t {
         waiting,
-        offered,   ///< its turn: claim it by renew
+        offered,  ///< its turn: claim it by renew
         admitted,
-        gone,      ///< not in line: never was, refused, left, broken, or its lease ended
+        gone,  ///< not in line: never was, refused, left, broken, or its lease ended
     };
 
     State state = State::gone;

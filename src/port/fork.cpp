@@ -1,10 +1,10 @@
 #include "port/fork.hpp"
 
+#include <pthread.h>
+#include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <pthread.h>
-#include <unistd.h>
 #include <vector>
 
 namespace holdfast::inline v0 {
@@ -25,8 +25,12 @@ Registry& registry() {
     return instance;
 }
 
-void before_fork() { registry().mutex.lock(); }
-void after_fork_in_parent() { registry().mutex.unlock(); }
+void before_fork() {
+    registry().mutex.lock();
+}
+void after_fork_in_parent() {
+    registry().mutex.unlock();
+}
 void after_fork_in_child() {
     for (const int descriptor : registry().descriptors) ::close(descriptor);
     registry().descriptors.clear();

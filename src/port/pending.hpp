@@ -52,11 +52,9 @@ private:
     friend class Pending;
 
     Result<T> wait(std::optional<Moment> until) {
-        refuse_inside_callback();
-        const bool told = wire_.wait(waiter_, until);
+        wire_.wait(waiter_, until);
         const std::lock_guard guard(mutex_);
         if (result_) return std::move(*result_);
-        static_cast<void>(told);
         // The answer, should it still come, belongs to nobody: the slot stays as a tombstone.
         wanted_ = false;
         return Failure{errc::unreachable, Effect::unknown, "no answer in time"};
@@ -118,10 +116,9 @@ public:
     /// Waits on the caller's own thread, which does the store's I/O meanwhile. Throws
     /// std::logic_error inside a callback: the thread that it would wait for is its own.
     Result<T> get() && {
-        if (content_.index() == 0) {
-            refuse_inside_callback();
-            return std::get<0>(take());
-        }
+        // Before it is taken: what is refused is dropped, and its answer an orphan.
+        refuse_inside_callback();
+        if (content_.index() == 0) return std::get<0>(take());
         return std::get<1>(take())->wait(until_);
     }
 

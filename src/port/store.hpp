@@ -20,9 +20,9 @@ struct Capabilities {
     bool fifo = false;
     bool barging = false;
     Fairness default_fairness = Fairness::fifo;
-    bool shares = false;         ///< weights other than all of all
-    bool reenter = false;        ///< joins holds of one owner across processes
-    bool enter_together = false; ///< enter takes several contenders in one atomic request
+    bool shares = false;          ///< weights other than all of all
+    bool reenter = false;         ///< joins holds of one owner across processes
+    bool enter_together = false;  ///< enter takes several contenders in one atomic request
     std::chrono::milliseconds longest_lease = std::chrono::hours{24};
 };
 

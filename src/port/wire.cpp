@@ -1,14 +1,14 @@
 #include "port/wire.hpp"
 
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <limits>
-#include <poll.h>
 #include <stdexcept>
-#include <sys/eventfd.h>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 
 namespace holdfast::inline v0 {
@@ -17,8 +17,12 @@ namespace {
 thread_local int callback_depth = 0;
 }
 
-CallbackScope::CallbackScope() noexcept { ++callback_depth; }
-CallbackScope::~CallbackScope() { --callback_depth; }
+CallbackScope::CallbackScope() noexcept {
+    ++callback_depth;
+}
+CallbackScope::~CallbackScope() {
+    --callback_depth;
+}
 
 void refuse_inside_callback() {
     if (callback_depth > 0) {
@@ -42,7 +46,9 @@ Wire::Wire() : state_(std::make_shared<State>()) {
     if (state_->interrupt < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
 }
 
-Wire::~Wire() { close(); }
+Wire::~Wire() {
+    close();
+}
 
 bool Wire::wait(Waiter& waiter, std::optional<Moment> until) {
     Lock lock(state_->mutex);
@@ -119,7 +125,9 @@ void Wire::interrupt(const State& state) noexcept {
     static_cast<void>(!write(state.interrupt, &one, sizeof one));
 }
 
-int Wire::interrupt_descriptor() const noexcept { return state_->interrupt; }
+int Wire::interrupt_descriptor() const noexcept {
+    return state_->interrupt;
+}
 
 void Wire::take_interrupt() noexcept {
     std::uint64_t count = 0;

@@ -1,16 +1,16 @@
 #pragma once
 
-#include <chrono>
-#include <csignal>
 #include <fcntl.h>
-#include <filesystem>
-#include <optional>
 #include <poll.h>
 #include <spawn.h>
-#include <string>
 #include <sys/wait.h>
-#include <system_error>
 #include <unistd.h>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,7 +19,9 @@
 namespace holdfast::test {
 
 /// The program that runs now, to be started again as something else.
-inline std::string this_program() { return std::filesystem::read_symlink("/proc/self/exe"); }
+inline std::string this_program() {
+    return std::filesystem::read_symlink("/proc/self/exe");
+}
 
 /// A child process that is talked to in lines. Killed and reaped with this object.
 class Child {
@@ -27,8 +29,10 @@ public:
     explicit Child(std::vector<std::string> arguments) { spawn(std::move(arguments)); }
     ~Child() { end(); }
     Child(Child&& other) noexcept
-        : pid_(std::exchange(other.pid_, -1)), input_(std::exchange(other.input_, -1)),
-          output_(std::exchange(other.output_, -1)), read_(std::move(other.read_)) {}
+        : pid_(std::exchange(other.pid_, -1)),
+          input_(std::exchange(other.input_, -1)),
+          output_(std::exchange(other.output_, -1)),
+          read_(std::move(other.read_)) {}
     Child& operator=(Child&& other) noexcept {
         std::swap(pid_, other.pid_);
         std::swap(input_, other.input_);

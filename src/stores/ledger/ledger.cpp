@@ -53,8 +53,7 @@ Place place(const LinePage& page, const Row<Record>& row, Moment now) {
             .owner = std::string(row.text),
             .weight = row.fixed.weight,
             .fence = row.fixed.fence,
-            .lease_left =
-                std::chrono::floor<std::chrono::milliseconds>(row.fixed.lease_end - now)};
+            .lease_left = std::chrono::floor<std::chrono::milliseconds>(row.fixed.lease_end - now)};
 }
 
 }  // namespace
@@ -103,8 +102,7 @@ Result<Entry> Ledger::enter_line(LinePage& page, const Contender& contender) {
         page.advance();
     }
     if (page.empty()) page.start(contender.capacity, contender.fairness);
-    if (page.head().capacity != contender.capacity ||
-        page.head().fairness != contender.fairness) {
+    if (page.head().capacity != contender.capacity || page.head().fairness != contender.fairness) {
         return conflict(page, contender);
     }
 
@@ -117,8 +115,9 @@ Result<Entry> Ledger::enter_line(LinePage& page, const Contender& contender) {
         if (const auto joined = page.holder_of(contender.owner)) {
             if (contender.weight > joined->weight) {
                 return Failure{errc::deadlock, Effect::none,
-                               contender.owner + " holds a share of it already and asks for more; "
-                                                 "release that first"};
+                               contender.owner +
+                                   " holds a share of it already and asks for more; "
+                                   "release that first"};
             }
             record.weight = 0;
             record.fence = joined->fence;
@@ -214,9 +213,8 @@ Standing Ledger::leave(const Ticket& ticket) {
     if (const auto held = page.holder(ticket.nonce)) {
         const Record record = held->fixed;
         if (!record.over(scene_.now)) {
-            standing = record.phase == Phase::offered
-                           ? Standing{.state = Standing::State::offered}
-                           : admitted(record.fence);
+            standing = record.phase == Phase::offered ? Standing{.state = Standing::State::offered}
+                                                      : admitted(record.fence);
         }
         page.remove_holder(record);
     } else if (const auto number = ticket_of(page, ticket)) {
@@ -323,8 +321,8 @@ std::vector<ClientId> Ledger::ahead_of(const Ticket& ticket) {
     std::vector<ClientId> clients;
     for (const auto& held : page.holders()) clients.push_back(held.fixed.client);
     std::ranges::sort(clients);
-    const auto repeated = std::ranges::unique(clients);
-    clients.erase(repeated.begin(), repeated.end());
+    const auto last = std::unique(clients.begin(), clients.end());
+    clients.erase(last, clients.end());
     return clients;
 }
 

@@ -146,7 +146,8 @@ void LinePage::count_holder(const Record& record) {
 }
 
 void LinePage::add_waiter(Record record, std::string_view owner) {
-    record.ahead = head_.waiters == 0 ? 0 : head_.last_waiter;
+    // Those who were passed over have no weight here: nobody is to rely on them.
+    record.ahead = head_.waiting_weight == 0 ? 0 : head_.last_waiter;
     head_.last_waiter = record.client;
     put_waiter(record, owner);
 }
@@ -228,7 +229,12 @@ void LinePage::erase_waiter(const Record& record) {
 void LinePage::promote(Record record, Phase phase) {
     const auto row = waiter(record.ticket, record.nonce);
     const std::string owner(row->text);
-    erase_waiter(row->fixed);
+    if (phase == Phase::admitted) {
+        // A barger leaves the line from wherever it stands: the one behind it must know.
+        remove_waiter(Record(row->fixed));
+    } else {
+        erase_waiter(row->fixed);
+    }
     record.phase = phase;
     add_holder(record, owner);
 }

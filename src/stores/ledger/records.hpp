@@ -41,8 +41,8 @@ struct Head {
 /// How far a contender is.
 enum class Phase : std::uint8_t {
     waiting,
-    lapsed,    ///< waiting, but did not claim when it was its turn: passed over until heard of
-    offered,   ///< a holder in waiting: its place is reserved until the claim ends
+    lapsed,   ///< waiting, but did not claim when it was its turn: passed over until heard of
+    offered,  ///< a holder in waiting: its place is reserved until the claim ends
     admitted,
 };
 
@@ -50,7 +50,7 @@ enum class Phase : std::uint8_t {
 struct Record {
     Nonce nonce{};
     ClientId client = 0;
-    ClientId ahead = 0;  ///< the client of the waiter before it; 0 when it was the first
+    ClientId ahead = 0;        ///< the client of the waiter before it; 0 when it was the first
     std::uint64_t weight = 0;  ///< 0 of one that joined another's hold
     std::uint64_t ticket = 0;
     std::uint64_t fence = 0;
@@ -105,14 +105,22 @@ private:
 };
 
 /// Every kind of row a Ledger writes. A store may use the letters from p on for its own.
-inline Key head_key(const ResourceId& id) { return Key('a') << id; }
-inline Key holder_key(const ResourceId& id, const Nonce& nonce) { return Key('b') << id << nonce; }
+inline Key head_key(const ResourceId& id) {
+    return Key('a') << id;
+}
+inline Key holder_key(const ResourceId& id, const Nonce& nonce) {
+    return Key('b') << id << nonce;
+}
 inline Key waiter_key(const ResourceId& id, std::uint64_t ticket) {
     return Key('c') << id << ticket;
 }
 /// Where a client's waiter stands: its resource and ticket.
-inline Key index_key(ClientId client, const Nonce& nonce) { return Key('d') << client << nonce; }
-inline Key tombstone_key(const Nonce& nonce) { return Key('e') << nonce; }
+inline Key index_key(ClientId client, const Nonce& nonce) {
+    return Key('d') << client << nonce;
+}
+inline Key tombstone_key(const Nonce& nonce) {
+    return Key('e') << nonce;
+}
 inline Key tombstone_end_key(std::uint64_t end, const Nonce& nonce) {
     return Key('f') << end << nonce;
 }

@@ -11,8 +11,7 @@ thread_local const void* entry_called_here = nullptr;
 
 class Watchers::Registered final : public Watch {
 public:
-    Registered(std::shared_ptr<Watchers> watchers, const Nonce& nonce,
-               std::shared_ptr<Entry> entry)
+    Registered(std::shared_ptr<Watchers> watchers, const Nonce& nonce, std::shared_ptr<Entry> entry)
         : watchers_(std::move(watchers)), nonce_(nonce), entry_(std::move(entry)) {}
     ~Registered() override { watchers_->remove(nonce_, entry_); }
 

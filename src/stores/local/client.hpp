@@ -159,6 +159,7 @@ private:
     /// Something could not be done because the store was stuck: to be tried again.
     std::atomic<bool> behind_{false};
     std::optional<Moment> next_look_;  ///< the leader's own
+    unsigned heard_ = 0;               ///< the leader's own
 };
 
 }  // namespace holdfast::inline v0::local

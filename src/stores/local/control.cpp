@@ -78,12 +78,26 @@ void show_to_sanitizer([[maybe_unused]] pthread_mutex_t& mutex) {
 // Two clients of one process map the page twice, and ThreadSanitizer takes their mutex for two.
 #ifdef __SANITIZE_THREAD__
 char turns_of_this_process;
-void told_to_sanitizer_taken() { __tsan_acquire(&turns_of_this_process); }
-void told_to_sanitizer_given_back() { __tsan_release(&turns_of_this_process); }
+void told_to_sanitizer_taken() {
+    __tsan_acquire(&turns_of_this_process);
+}
+void told_to_sanitizer_given_back() {
+    __tsan_release(&turns_of_this_process);
+}
 #else
 void told_to_sanitizer_taken() {}
 void told_to_sanitizer_given_back() {}
 #endif
+
+/// The thread that has a robust mutex, as the kernel must know it too.
+pid_t owner_of([[maybe_unused]] const pthread_mutex_t& mutex) {
+#ifdef __GLIBC__
+    constexpr int thread_id = 0x3fffffff;  // FUTEX_TID_MASK
+    return __atomic_load_n(&mutex.__data.__lock, __ATOMIC_RELAXED) & thread_id;
+#else
+    return 0;
+#endif
+}
 
 std::string in_seconds(std::chrono::milliseconds time) {
     if (time.count() % 1000 == 0) return std::to_string(time.count() / 1000) + " s";
@@ -214,7 +228,9 @@ int Control::wait_for_turn() {
 }
 
 void Control::fail_stuck() const {
-    const auto pid = page_->owner_pid.load(std::memory_order_relaxed);
+    pid_t pid = page_->owner_pid.load(std::memory_order_relaxed);
+    // It may have been stopped before it could write that down, or after it had wiped it out.
+    if (pid == 0) pid = process_of_thread(owner_of(page_->mutex));
     const std::string who = pid == 0 ? "a process" : "process " + std::to_string(pid);
     const bool elsewhere = pid != 0 && page_->owner_pid_namespace != pid_namespace_;
     folder_.fail(errc::unreachable, who + (elsewhere ? " (of another PID namespace)" : "") +

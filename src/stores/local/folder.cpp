@@ -92,7 +92,7 @@ std::optional<std::string_view> network_file_system(std::uint64_t magic) {
     }
 }
 
-Folder::Folder(std::string path, unsigned mode)
+Folder::Folder(const std::string& path, unsigned mode)
     : path_(path.empty() ? default_folder() : path), mode_(mode) {
     while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
     description_ = "local store " + path_;

@@ -31,7 +31,7 @@ public:
     /// Opens the folder, or makes it. Without a path: the default folder, parents included.
     /// `mode` is that of the files (0600, 0660, ...); the folder gets the x bits that go with it.
     /// Throws Error: missing parent, no permission, network file system, read-only.
-    Folder(std::string path, unsigned mode);
+    Folder(const std::string& path, unsigned mode);
 
     const std::string& path() const noexcept { return path_; }
     unsigned mode() const noexcept { return mode_; }

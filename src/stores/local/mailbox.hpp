@@ -8,7 +8,7 @@
 namespace holdfast::inline v0::local {
 
 /// What clients could not be told because they have yet to hear of so much else, as rows of the
-/// table. Whoever has something to hear asks the store then, and finds its mail.
+/// table.
 void post(ledger::Table& table, const ledger::Told& told);
 
 /// Takes out everything for a client.

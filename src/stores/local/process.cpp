@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "stores/local/descriptor.hpp"
 
@@ -27,15 +28,30 @@ std::uint64_t own_pid_namespace() {
     return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
-std::optional<std::uint64_t> start_time_of(pid_t pid) {
-    const std::string path = "/proc/" + std::to_string(pid) + "/stat";
+namespace {
+
+/// What /proc says in a file of that process or thread; empty when there is none.
+std::string proc_file(pid_t pid, const char* name) {
+    const std::string path = "/proc/" + std::to_string(pid) + "/" + name;
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     char text[1024];
-    const auto length = file ? ::read(file.get(), text, sizeof text - 1) : -1;
-    if (length <= 0) return std::nullopt;
-    text[length] = '\0';
+    const auto length = file ? ::read(file.get(), text, sizeof text) : 0;
+    return {text, length > 0 ? static_cast<std::size_t>(length) : 0};
+}
+
+}  // namespace
+
+pid_t process_of_thread(pid_t thread) {
+    constexpr std::string_view label = "\nTgid:";
+    const std::string status = thread == 0 ? "" : proc_file(thread, "status");
+    const auto at = status.find(label);
+    return at == std::string::npos ? 0 : std::atoi(status.c_str() + at + label.size());
+}
+
+std::optional<std::uint64_t> start_time_of(pid_t pid) {
+    const std::string text = proc_file(pid, "stat");
     // The second field is the program's name, which may contain anything, parentheses too.
-    const char* field = std::strrchr(text, ')');
+    const char* field = std::strrchr(text.c_str(), ')');
     if (field == nullptr) return std::nullopt;
     field += 2;
     constexpr int state_is_field = 3;

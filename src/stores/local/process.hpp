@@ -22,6 +22,9 @@ ProcessIdentity this_process();
 /// The inode of this process's PID namespace; 0 when it, or what is in it, cannot be known.
 std::uint64_t own_pid_namespace();
 
+/// The process that a thread of this namespace belongs to; 0 when there is none.
+pid_t process_of_thread(pid_t thread);
+
 /// When the process of that pid, in this namespace, was started; nothing when there is none.
 std::optional<std::uint64_t> start_time_of(pid_t pid);
 

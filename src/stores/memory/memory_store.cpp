@@ -154,7 +154,8 @@ std::shared_ptr<Store> open_memory(const std::string& name) {
     const std::lock_guard guard(named().mutex);
     auto& known = named().stores[name];
     auto store = known.lock();
-    if (!store) known = store = std::make_shared<MemoryStore>(system_clock(), "memory store " + name);
+    if (!store)
+        known = store = std::make_shared<MemoryStore>(system_clock(), "memory store " + name);
     return store;
 }
 

@@ -92,6 +92,23 @@ TEST(LocalStore, PassesAPlaceToAnotherClientOfTheSameProcess) {
     EXPECT_GT(claimed.fence, first.standing.fence);
 }
 
+TEST(LocalStore, TellsAllOfAProcessThatHasYetToHearOfMoreThanFitsItsDoorbell) {
+    constexpr std::size_t lines = 700;  // a socket's queue takes 10, or 512
+    const ScratchFolder scratch;
+    const auto ada = open(scratch);
+    const auto bob = open(scratch);
+    std::vector<Ticket> held;
+    std::vector<std::unique_ptr<Listener>> listeners;
+    for (std::size_t i = 0; i < lines; ++i) {
+        const std::string line = "line" + std::to_string(i);
+        held.push_back(enter(*ada, contender(line, 1)).ticket);
+        const Entry waiter = enter(*bob, contender(line, static_cast<int>(2 + i)));
+        listeners.push_back(std::make_unique<Listener>(*bob, waiter.ticket));
+    }
+    for (const Ticket& ticket : held) EXPECT_TRUE(ada->leave(ticket).get().ok());
+    for (const auto& listener : listeners) ASSERT_TRUE(listener->hears(State::offered));
+}
+
 TEST(LocalStore, TellsAWaiterOfTheSameClientBeforeTheVerbReturns) {
     const ScratchFolder scratch;
     const auto store = open(scratch);

@@ -1,0 +1,316 @@
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/keeper.hpp"
+#include "core/lease.hpp"
+
+namespace holdfast::core {
+namespace {
+
+using namespace std::chrono_literals;
+using State = Standing::State;
+
+class StoppedClock final : public Clock {
+public:
+    Moment now() const noexcept override { return moment; }
+    std::uint64_t wall_microseconds() const noexcept override { return 0; }
+    Moment moment{1h};
+};
+
+/// Rings when the test lets time pass.
+class ManualAlarm final : public Alarm {
+public:
+    Timer at(Moment moment, Callback<void()> callback) override {
+        timers.emplace(moment, std::move(callback));
+        return timers.size();
+    }
+    void cancel(Timer) override {}
+    void post(Callback<void()> callback) override { at(Moment{}, std::move(callback)); }
+
+    std::multimap<Moment, Callback<void()>> timers;
+};
+
+/// Notes what is renewed; the test answers.
+class RenewingStore final : public Store {
+public:
+    struct Renewal {
+        std::vector<std::string> resources;
+        std::chrono::milliseconds lease;
+        std::shared_ptr<Flight<std::vector<Standing>>> flight;
+
+        void answer(std::vector<Standing> standings) const {
+            flight->complete(std::move(standings));
+        }
+        void answer_all(State state) const {
+            answer(std::vector<Standing>(resources.size(), Standing{.state = state}));
+        }
+        void fail() const { flight->complete(Failure{errc::unreachable, Effect::unknown, "no"}); }
+    };
+
+    Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
+                                         std::chrono::milliseconds lease) override {
+        Renewal renewal{{}, lease, std::make_shared<Flight<std::vector<Standing>>>(wire_)};
+        for (const Ticket& ticket : tickets) renewal.resources.push_back(ticket.resource);
+        renewals.push_back(renewal);
+        return Pending<std::vector<Standing>>(renewal.flight);
+    }
+    Pending<std::vector<Entry>> enter(std::span<const Contender>) override { return none(); }
+    Pending<Standing> standing(const Ticket&) override { return none(); }
+    Pending<Standing> leave(const Ticket&) override { return none(); }
+    Pending<std::vector<Line>> inspect(std::string) override { return none(); }
+    std::unique_ptr<Watch> watch(const Ticket&, LineMoved) override { return nullptr; }
+    Capabilities capabilities() const override { return {}; }
+    Wire& wire() override { return wire_; }
+    const std::string& description() const override { return description_; }
+
+    std::vector<Renewal> renewals;
+
+private:
+    static Failure none() { return {errc::not_supported, Effect::none, "not here"}; }
+    std::string description_ = "store";
+    Wire wire_;
+};
+
+struct Listener final : KeptListener {
+    void renewed(const Kept&, const Standing& standing) override {
+        standings.push_back(standing.state);
+    }
+    void overdue(const Kept&) override { ++overdue_calls; }
+    std::vector<State> standings;
+    int overdue_calls = 0;
+};
+
+class AKeeper : public testing::Test {
+protected:
+    std::shared_ptr<Kept> keep(std::string resource, std::chrono::milliseconds lease = 12s) {
+        auto kept = std::make_shared<Kept>(Ticket{std::move(resource), {}, "place"}, lease, 0);
+        keeper_->keep(kept, clock_.now(), listener_);
+        return kept;
+    }
+    /// Lets time pass, and both alarms ring on the way.
+    void pass(std::chrono::nanoseconds time) {
+        const Moment until = clock_.moment + time;
+        while (ring_next(until)) {
+        }
+        clock_.moment = until;
+    }
+    bool ring_next(Moment until) {
+        ManualAlarm* next = nullptr;
+        for (ManualAlarm* alarm : {&renewing_, &telling_}) {
+            if (alarm->timers.empty() || alarm->timers.begin()->first > until) continue;
+            if (!next || alarm->timers.begin()->first < next->timers.begin()->first) next = alarm;
+        }
+        if (!next) return false;
+        auto node = next->timers.extract(next->timers.begin());
+        clock_.moment = std::max(clock_.moment, node.key());
+        node.mapped()();
+        return true;
+    }
+    std::size_t renewals() const { return store_.renewals.size(); }
+
+    StoppedClock clock_;
+    ManualAlarm renewing_;
+    ManualAlarm telling_;
+    RenewingStore store_;
+    std::vector<std::string> failures_;
+    std::shared_ptr<Keeper> keeper_ = std::make_shared<Keeper>(
+        store_, clock_, renewing_, telling_,
+        [this](const Failure& failure) { failures_.push_back(failure.sentence); });
+    std::shared_ptr<Listener> listener_ = std::make_shared<Listener>();
+};
+
+TEST_F(AKeeper, RenewsAtAThirdOfTheLease) {
+    const auto kept = keep("a");
+    pass(4s - 1ns);
+    EXPECT_EQ(renewals(), 0U);
+    pass(1ns);
+    ASSERT_EQ(renewals(), 1U);
+    EXPECT_EQ(store_.renewals[0].lease, 12s);
+    store_.renewals[0].answer_all(State::admitted);
+    EXPECT_EQ(listener_->standings, std::vector{State::admitted});
+    pass(4s);
+    EXPECT_EQ(renewals(), 2U);
+}
+
+TEST_F(AKeeper, CountsTheLeaseFromTheSendOfTheAnsweredRenewal) {
+    const auto kept = keep("a");
+    const Moment start = clock_.now();
+    EXPECT_EQ(kept->valid_until(), valid_until(start, 12s));
+    pass(4s);
+    pass(2s);
+    store_.renewals[0].answer_all(State::admitted);
+    EXPECT_EQ(kept->valid_until(), valid_until(start + 4s, 12s));
+}
+
+TEST_F(AKeeper, CountsFromWhereTheStoreSaysIfItDoes) {
+    const auto kept = keep("a");
+    const Moment session = clock_.now() + 1s;
+    pass(4s);
+    store_.renewals[0].answer({{.state = State::admitted, .counted_from = session}});
+    EXPECT_EQ(kept->valid_until(), valid_until(session, 12s));
+}
+
+TEST_F(AKeeper, NeverCountsBackwards) {
+    const auto kept = keep("a");
+    pass(4s);
+    keeper_->confirm(*kept, clock_.now() + 1s);
+    store_.renewals[0].answer_all(State::admitted);
+    EXPECT_EQ(kept->valid_until(), valid_until(clock_.now() + 1s, 12s));
+}
+
+TEST_F(AKeeper, RenewsTogetherWhatIsDueWithinTheWindow) {
+    const auto first = keep("a");
+    pass(renewal_window(12s) / 2);
+    const auto second = keep("b");
+    pass(renewal_window(12s));
+    const auto third = keep("c");
+    pass(4s - renewal_window(12s) * 3 / 2);
+    ASSERT_EQ(renewals(), 1U);
+    EXPECT_EQ(store_.renewals[0].resources, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(AKeeper, RenewsLeasesOfDifferentLengthApart) {
+    const auto first = keep("a", 12s);
+    pass(2s);
+    const auto second = keep("b", 6s);
+    pass(2s);
+    ASSERT_EQ(renewals(), 2U);
+    EXPECT_NE(store_.renewals[0].lease, store_.renewals[1].lease);
+}
+
+TEST_F(AKeeper, SplitsWhatWouldBeTooMuchForOneRequest) {
+    std::vector<std::shared_ptr<Kept>> many;
+    for (int i = 0; i < 1200; ++i) many.push_back(keep(std::to_string(i)));
+    pass(4s);
+    ASSERT_EQ(renewals(), 3U);
+    std::size_t total = 0;
+    for (const auto& renewal : store_.renewals) {
+        EXPECT_LE(renewal.resources.size(), 500U);
+        total += renewal.resources.size();
+    }
+    EXPECT_EQ(total, many.size());
+}
+
+TEST_F(AKeeper, TriesAgainSoonAfterAFailureAndReportsIt) {
+    const auto kept = keep("a");
+    pass(4s);
+    store_.renewals[0].fail();
+    EXPECT_EQ(failures_.size(), 1U);
+    pass(1s);
+    ASSERT_EQ(renewals(), 2U);
+    store_.renewals[1].answer_all(State::admitted);
+    pass(3s);
+    EXPECT_EQ(listener_->overdue_calls, 0);
+}
+
+TEST_F(AKeeper, TellsBeforeTheLeaseCanNoLongerBeTrusted) {
+    const auto kept = keep("a");
+    const Moment deadline = kept->valid_until();
+    for (std::size_t failed = 0; listener_->overdue_calls == 0;) {
+        for (; failed < renewals(); ++failed) store_.renewals[failed].fail();
+        pass(100ms);
+        ASSERT_LT(clock_.now(), deadline);
+    }
+    EXPECT_EQ(listener_->overdue_calls, 1);
+    EXPECT_EQ(kept->valid_until(), deadline);
+    const auto before = renewals();
+    pass(1h);
+    EXPECT_EQ(renewals(), before) << "what was given up is not renewed";
+    EXPECT_EQ(listener_->overdue_calls, 1);
+}
+
+TEST_F(AKeeper, TellsThoughARenewalIsNeverAnswered) {
+    const auto kept = keep("a");
+    pass(11s);
+    EXPECT_EQ(renewals(), 1U);
+    EXPECT_EQ(listener_->overdue_calls, 1);
+}
+
+TEST_F(AKeeper, TellsAtOnceWhatIsOverdueFromTheStart) {
+    auto kept = std::make_shared<Kept>(Ticket{"a", {}, "place"}, 12s, 0);
+    keeper_->keep(kept, clock_.now() - 1h, listener_);
+    pass(0s);
+    EXPECT_EQ(listener_->overdue_calls, 1);
+}
+
+TEST_F(AKeeper, DropsWhatIsGoneAfterSayingSo) {
+    const auto kept = keep("a");
+    pass(4s);
+    store_.renewals[0].answer_all(State::gone);
+    EXPECT_EQ(listener_->standings, std::vector{State::gone});
+    pass(1h);
+    EXPECT_EQ(renewals(), 1U);
+    EXPECT_EQ(listener_->overdue_calls, 0);
+}
+
+TEST_F(AKeeper, NeverRenewsWhatItForgot) {
+    const auto kept = keep("a");
+    keeper_->forget(*kept);
+    pass(1h);
+    EXPECT_EQ(renewals(), 0U);
+    EXPECT_EQ(listener_->overdue_calls, 0);
+}
+
+TEST_F(AKeeper, IgnoresAnAnswerThatComesAfterItForgot) {
+    for (const bool fails : {false, true}) {
+        const auto kept = keep("a");
+        pass(4s);
+        const Moment before = kept->valid_until();
+        keeper_->forget(*kept);
+        fails ? store_.renewals.back().fail() : store_.renewals.back().answer_all(State::admitted);
+        const auto count = renewals();
+        pass(1h);
+        EXPECT_EQ(kept->valid_until(), before);
+        EXPECT_EQ(renewals(), count);
+        EXPECT_TRUE(listener_->standings.empty());
+    }
+}
+
+TEST_F(AKeeper, TellsWhomeverItWasHandedOverTo) {
+    const auto kept = keep("a");
+    const auto heir = std::make_shared<Listener>();
+    keeper_->hand_over(*kept, heir);
+    pass(4s);
+    store_.renewals[0].answer_all(State::admitted);
+    EXPECT_TRUE(listener_->standings.empty());
+    EXPECT_EQ(heir->standings, std::vector{State::admitted});
+}
+
+TEST_F(AKeeper, TellsTheHeirOfWhatWasOverBeforeItCame) {
+    const auto overdue = keep("a");
+    pass(11s);
+    EXPECT_EQ(listener_->overdue_calls, 1);
+    const auto gone = keep("b");
+    pass(4s);
+    store_.renewals.back().answer_all(State::gone);
+    for (const auto& kept : {overdue, gone}) {
+        const auto heir = std::make_shared<Listener>();
+        keeper_->hand_over(*kept, heir);
+        EXPECT_EQ(heir->standings, std::vector{State::gone});
+    }
+}
+
+TEST_F(AKeeper, OutlivesItsListeners) {
+    const auto kept = keep("a");
+    listener_.reset();
+    pass(4s);
+    store_.renewals[0].answer_all(State::admitted);
+    pass(1h);
+}
+
+TEST_F(AKeeper, ArmsNothingWhenItIsClosed) {
+    keeper_->close();
+    const auto kept = keep("a");
+    EXPECT_TRUE(renewing_.timers.empty());
+    EXPECT_TRUE(telling_.timers.empty());
+}
+
+}  // namespace
+}  // namespace holdfast::core

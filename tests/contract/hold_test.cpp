@@ -1,0 +1,403 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <stop_token>
+
+#include "contract/stores.hpp"
+
+/// The life of a hold: kept, lost, given back, watched, and got without a thread.
+namespace holdfast::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+class HoldOf : public Contract {};
+HOLDFAST_FOR_EVERY_STORE(HoldOf);
+
+TEST_P(HoldOf, OneResourceIsKeptFarBeyondItsLease) {
+    const Hold hold = client_.mutex("orders", {.lease = 200ms}).acquire();
+    const auto end = std::chrono::steady_clock::now() + 1s;
+    auto rival = another_client().mutex("orders", {.lease = 200ms});
+    while (std::chrono::steady_clock::now() < end) {
+        ASSERT_TRUE(hold.held());
+        const auto attempt = rival.try_acquire_for(50ms);
+        ASSERT_FALSE(attempt);
+    }
+    EXPECT_EQ(hold.loss(), Loss::none);
+    EXPECT_FALSE(hold.lost().stop_requested());
+    EXPECT_GT(hold.remaining(), 0ns);
+    EXPECT_LE(hold.remaining(), 200ms);
+}
+
+TEST_P(HoldOf, AWaiterKeepsItsPlaceFarBeyondItsLease) {
+    auto hold = client_.mutex("orders", {.lease = 200ms}).acquire();
+    std::atomic<bool> in{false};
+    Thread waiter([&] {
+        auto mutex = another_client().mutex("orders", {.lease = 200ms});
+        const Hold turn = mutex.acquire();
+        in = true;
+    });
+    ASSERT_TRUE(await_waiters("orders", 1));
+    EXPECT_FALSE(await([&] { return waiters("orders") == 0; }, 800ms));
+    EXPECT_FALSE(in);
+    hold.release();
+    EXPECT_TRUE(await([&] { return in.load(); }));
+}
+
+TEST_P(HoldOf, AClientThatHangsIsEndedByItsLeaseAndTheFenceRises) {
+    // A contender that nobody renews: what is left of a client that stands still.
+    const Contender hung{
+        .resource = resource("orders"), .nonce = {{std::byte{1}}}, .owner = "hung", .lease = 300ms};
+    const auto store = port();
+    const auto entries = store->enter({&hung, 1}).get();
+    ASSERT_TRUE(entries.ok());
+    const Hold next = client_.mutex("orders").acquire();
+    EXPECT_GT(next.fence(), entries.value()[0].standing.fence);
+    EXPECT_EQ(store->leave(entries.value()[0].ticket).get().value().state, Standing::State::gone);
+    EXPECT_TRUE(next.held());
+}
+
+TEST_P(HoldOf, AWaiterThatHangsAtTheHeadIsPassedOver) {
+    const auto store = port();
+    auto hold = client_.mutex("orders").acquire();
+    const Contender hung{
+        .resource = resource("orders"), .nonce = {{std::byte{1}}}, .owner = "hung", .lease = 30s};
+    ASSERT_TRUE(store->enter({&hung, 1}).get().ok());
+    Thread waiter([&] { static_cast<void>(client_.mutex("orders").acquire()); });
+    ASSERT_TRUE(await_waiters("orders", 2));
+    const auto started = std::chrono::steady_clock::now();
+    hold.release();
+    waiter.join();
+    EXPECT_LT(std::chrono::steady_clock::now() - started, 10s) << "not after the lease of 30 s";
+}
+
+TEST_P(HoldOf, LossIsToldByTheTokenAndByItsReason) {
+    auto mutex = client_.mutex("orders", {.lease = 300ms});
+    auto hold = mutex.acquire();
+    std::atomic<bool> told{false};
+    const std::stop_callback on_loss(hold.lost(), [&] { told = true; });
+    break_holders("orders");
+    EXPECT_TRUE(await([&] { return told.load(); }));
+    EXPECT_FALSE(hold.held());
+    EXPECT_EQ(hold.remaining(), 0ns);
+    EXPECT_EQ(hold.loss(), Loss::ended);
+    EXPECT_EQ(hold.release(), Released::too_late);
+}
+
+TEST_P(HoldOf, AReleaseAfterTheLossIsTooLateAndTouchesNobody) {
+    auto first = client_.mutex("orders").acquire();
+    break_holders("orders");
+    const Hold second = another_client().mutex("orders").acquire();
+    EXPECT_EQ(first.release(), Released::too_late);
+    EXPECT_EQ(first.release(), Released::too_late);
+    EXPECT_EQ(holders("orders"), 1U);
+    EXPECT_TRUE(second.held());
+}
+
+TEST_P(HoldOf, AReleaseMayBeRepeated) {
+    auto mutex = client_.mutex("orders");
+    auto first = mutex.acquire();
+    EXPECT_EQ(first.release(), Released::in_time);
+    EXPECT_FALSE(first.held());
+    EXPECT_EQ(first.loss(), Loss::none);
+    const Hold second = mutex.acquire();
+    EXPECT_EQ(first.release(), Released::in_time);
+    EXPECT_TRUE(second.held());
+    EXPECT_FALSE(first.lost().stop_requested()) << "given back is not lost";
+}
+
+TEST_P(HoldOf, ReleasesFromManyThreadsAreOne) {
+    auto mutex = client_.mutex("orders");
+    auto hold = mutex.acquire();
+    std::vector<Thread> running;
+    for (int i = 0; i < 8; ++i) {
+        running.emplace_back([&] { EXPECT_EQ(hold.release(), Released::in_time); });
+    }
+    running.clear();
+    EXPECT_TRUE(client_.inspect().empty());
+}
+
+TEST_P(HoldOf, MovingAHoldMovesTheDutyToGiveItBack) {
+    auto mutex = client_.mutex("orders");
+    std::optional<Hold> outer;
+    {
+        Hold inner = mutex.acquire();
+        const auto fence = inner.fence();
+        outer.emplace(std::move(inner));
+        EXPECT_EQ(outer->fence(), fence);
+    }
+    EXPECT_TRUE(outer->held());
+    EXPECT_EQ(holders("orders"), 1U);
+    outer.reset();
+    EXPECT_EQ(holders("orders"), 0U);
+}
+
+TEST_P(HoldOf, AssigningOverAHoldGivesItBack) {
+    Hold hold = client_.mutex("a").acquire();
+    hold = client_.mutex("b").acquire();
+    EXPECT_EQ(holders("a"), 0U);
+    EXPECT_EQ(holders("b"), 1U);
+    auto& same = hold;
+    hold = std::move(same);
+    EXPECT_EQ(holders("b"), 1U);
+}
+
+TEST_P(HoldOf, AHoldOutlivesItsLockAndItsClient) {
+    std::optional<Hold> hold;
+    {
+        const auto client = another_client();
+        hold.emplace(client.mutex("orders", {.lease = 300ms}).acquire());
+    }
+    // It is renewed all the same.
+    EXPECT_FALSE(await([&] { return !hold->held(); }, 600ms));
+    EXPECT_EQ(hold->release(), Released::in_time);
+}
+
+TEST_P(HoldOf, NoRenewalFollowsARelease) {
+    for (int i = 0; i < 20; ++i) {
+        auto hold = client_.mutex("orders", {.lease = 100ms}).acquire();
+        std::this_thread::sleep_for(33ms + std::chrono::microseconds{i * 50});
+        hold.release();
+        ASSERT_TRUE(client_.inspect().empty());
+    }
+    EXPECT_FALSE(await([&] { return !client_.inspect().empty(); }, 100ms));
+}
+
+TEST_P(HoldOf, WithLockCallsWithTheHoldAndGivesTheResult) {
+    const auto fence = client_.with_lock("orders", [&](const Hold& hold) {
+        EXPECT_TRUE(hold.held());
+        EXPECT_EQ(holders("orders"), 1U);
+        return hold.fence();
+    });
+    EXPECT_GT(fence, 0U);
+    EXPECT_EQ(holders("orders"), 0U);
+    EXPECT_THROW(client_.with_lock("orders", [](const Hold&) { throw std::runtime_error("no"); }),
+                 std::runtime_error);
+    EXPECT_EQ(holders("orders"), 0U);
+}
+
+TEST_P(HoldOf, WithLockTellsALoss) {
+    EXPECT_EQ(error_of([&] {
+                  client_.with_lock("orders",
+                                    [&](const Hold& hold) {
+                                        break_holders("orders");
+                                        EXPECT_TRUE(await([&] { return !hold.held(); }));
+                                    },
+                                    {.lease = 300ms});
+              }),
+              errc::lost);
+}
+
+TEST_P(HoldOf, AnEmptyAttemptHasNoValue) {
+    const Hold hold = client_.mutex("orders").acquire();
+    auto attempt = client_.mutex("orders").try_acquire();
+    EXPECT_FALSE(attempt.has_value());
+    EXPECT_THROW(static_cast<void>(attempt.value()), std::bad_optional_access);
+}
+
+/// Counts what it is told.
+class Counting : public Observer {
+public:
+    void waiting(std::string_view resource) override { note("waiting " + std::string(resource)); }
+    void acquired(std::string_view resource, std::uint64_t fence,
+                  std::chrono::nanoseconds waited) override {
+        EXPECT_GT(fence, 0U);
+        EXPECT_GE(waited, 0ns);
+        note("acquired " + std::string(resource));
+    }
+    void released(std::string_view resource, std::uint64_t, Released how) override {
+        note((how == Released::in_time ? "released " : "released too late ") +
+             std::string(resource));
+    }
+    void lost(std::string_view resource, std::uint64_t, Loss why) override {
+        EXPECT_EQ(why, Loss::ended);
+        note("lost " + std::string(resource));
+    }
+    int times(const std::string& what) {
+        const std::lock_guard guard(mutex_);
+        return static_cast<int>(std::ranges::count(told_, what));
+    }
+
+private:
+    void note(std::string what) {
+        const std::lock_guard guard(mutex_);
+        told_.push_back(std::move(what));
+    }
+    std::mutex mutex_;
+    std::vector<std::string> told_;
+};
+
+TEST_P(HoldOf, AnObserverIsToldOfEveryStep) {
+    const auto observer = std::make_shared<Counting>();
+    const auto observed = another_client({.observer = observer});
+    auto mutex = observed.mutex("orders", {.lease = 300ms});
+    auto first = mutex.acquire();
+    EXPECT_EQ(observer->times("acquired orders"), 1);
+    EXPECT_EQ(observer->times("waiting orders"), 0);
+    Thread waiter([&] { static_cast<void>(mutex.acquire()); });
+    ASSERT_TRUE(await([&] { return observer->times("waiting orders") == 1; }));
+    ASSERT_TRUE(await_waiters("orders", 1));
+    first.release();
+    waiter.join();
+    EXPECT_EQ(observer->times("acquired orders"), 2);
+    EXPECT_EQ(observer->times("released orders"), 2);
+    auto third = mutex.acquire();
+    break_holders("orders");
+    EXPECT_TRUE(await([&] { return observer->times("lost orders") == 1; }));
+    third.release();
+    EXPECT_EQ(observer->times("released too late orders"), 1);
+}
+
+class Asynchronous : public Contract {
+protected:
+    struct Answer {
+        std::promise<Attempt> promise;
+        std::future<Attempt> future = promise.get_future();
+        std::error_code failure{};  ///< read it once it is here
+
+        OnAcquired done() {
+            return [this](std::exception_ptr thrown, Attempt attempt) {
+                // Looked at on the thread that frees it: ThreadSanitizer does not see the counting
+                // inside an exception_ptr.
+                if (thrown) failure = error_of([&] { std::rethrow_exception(std::move(thrown)); });
+                promise.set_value(std::move(attempt));
+            };
+        }
+        bool here(std::chrono::milliseconds limit = patience) const {
+            return future.wait_for(limit) == std::future_status::ready;
+        }
+    };
+};
+HOLDFAST_FOR_EVERY_STORE(Asynchronous);
+
+TEST_P(Asynchronous, AFreeResourceIsHeldByTheCallback) {
+    auto mutex = client_.mutex("orders");
+    Answer answer;
+    mutex.async_acquire(answer.done());
+    ASSERT_TRUE(answer.here());
+    auto attempt = answer.future.get();
+    ASSERT_TRUE(attempt);
+    EXPECT_TRUE(attempt->held());
+}
+
+TEST_P(Asynchronous, AWaiterIsCalledBackInItsTurn) {
+    auto mutex = client_.mutex("orders");
+    auto hold = another_client().mutex("orders").acquire();
+    Answer first;
+    Answer second;
+    mutex.async_acquire(first.done());
+    ASSERT_TRUE(await_waiters("orders", 1));
+    mutex.async_acquire(second.done());
+    ASSERT_TRUE(await_waiters("orders", 2));
+    hold.release();
+    ASSERT_TRUE(first.here());
+    auto one = first.future.get();
+    ASSERT_TRUE(one);
+    EXPECT_FALSE(second.here(50ms));
+    one->release();
+    ASSERT_TRUE(second.here());
+}
+
+TEST_P(Asynchronous, ACancelledWaitIsCalledBackAndLeavesNothing) {
+    auto mutex = client_.mutex("orders");
+    const Hold hold = mutex.acquire();
+    std::stop_source stop;
+    Answer answer;
+    mutex.async_acquire(answer.done(), stop.get_token());
+    ASSERT_TRUE(await_waiters("orders", 1));
+    stop.request_stop();
+    ASSERT_TRUE(answer.here());
+    EXPECT_EQ(answer.failure, errc::cancelled);
+    EXPECT_TRUE(await_waiters("orders", 0));
+}
+
+TEST_P(Asynchronous, ATimedWaitEndsWithAnEmptyAttempt) {
+    auto mutex = client_.mutex("orders");
+    const Hold hold = mutex.acquire();
+    for (const auto limit : {0ms, 50ms}) {
+        Answer answer;
+        mutex.async_try_acquire_for(limit, answer.done());
+        ASSERT_TRUE(answer.here());
+        const auto attempt = answer.future.get();
+        EXPECT_FALSE(attempt);
+    }
+    EXPECT_TRUE(await_waiters("orders", 0));
+}
+
+TEST_P(Asynchronous, ManyWaitersOfOneProcessAllComeThroughInOrder) {
+    constexpr std::size_t count = 500;
+    auto mutex = client_.mutex("orders");
+    auto hold = another_client().mutex("orders").acquire();
+    std::mutex order_mutex;
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < count; ++i) {
+        mutex.async_acquire([&, i](const std::exception_ptr& failure, Attempt attempt) {
+            EXPECT_FALSE(failure);
+            EXPECT_TRUE(attempt);
+            const std::lock_guard guard(order_mutex);
+            order.push_back(i);
+        });
+    }
+    ASSERT_TRUE(await_waiters("orders", count));
+    hold.release();
+    ASSERT_TRUE(await([&] {
+        const std::lock_guard guard(order_mutex);
+        return order.size() == count;
+    }));
+    EXPECT_TRUE(std::ranges::is_sorted(order));
+    EXPECT_TRUE(await([&] { return client_.inspect().empty(); }));
+}
+
+TEST_P(Asynchronous, PermitsReadersAndSeveralResourcesAreGotTheSameWay) {
+    Answer permits;
+    auto semaphore = client_.semaphore("pool", 3);
+    semaphore.async_acquire(permits.done(), 2);
+    Answer reader;
+    auto shared = client_.shared_mutex("table");
+    shared.async_acquire_shared(reader.done());
+    Answer both;
+    auto several = client_.multi_lock({"a", "b"});
+    several.async_acquire(both.done());
+    ASSERT_TRUE(permits.here() && reader.here() && both.here());
+    const auto two = permits.future.get();
+    const auto table = reader.future.get();
+    const auto ab = both.future.get();
+    const auto too_many = semaphore.try_acquire(2);
+    EXPECT_FALSE(too_many);
+    const auto another_reader = shared.try_acquire_shared();
+    EXPECT_TRUE(another_reader);
+    EXPECT_EQ(ab->fences().size(), 2U);
+}
+
+TEST_P(Asynchronous, AFailureReachesTheCallback) {
+    const Hold hold = client_.semaphore("pool", 3).acquire();
+    auto mutex = client_.mutex("pool");
+    Answer answer;
+    mutex.async_acquire(answer.done());
+    ASSERT_TRUE(answer.here());
+    EXPECT_EQ(answer.failure, errc::conflict);
+}
+
+TEST_P(Asynchronous, ACallbackMayAcquireAgain) {
+    auto mutex = client_.mutex("orders");
+    std::atomic<int> left{50};
+    std::function<void()> next = [&] {
+        mutex.async_acquire([&](const std::exception_ptr& failure, Attempt attempt) {
+            EXPECT_FALSE(failure);
+            if (attempt) attempt->release();
+            if (--left > 0) next();
+        });
+    };
+    next();
+    EXPECT_TRUE(await([&] { return left == 0; }));
+    EXPECT_TRUE(await([&] { return client_.inspect().empty(); }));
+}
+
+}  // namespace
+
+}  // namespace holdfast::test

@@ -1,0 +1,91 @@
+#include "contract/stores.hpp"
+
+#include <atomic>
+
+#include "stores/open_store.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace holdfast::test {
+
+namespace {
+
+[[maybe_unused]] std::string next_name() {
+    static std::atomic<int> number{0};
+    return "contract-" + std::to_string(++number);
+}
+
+#ifdef HOLDFAST_STORE_MEMORY
+class MemorySite final : public Site {
+public:
+    std::string url() const override { return "memory:" + name_; }
+
+private:
+    std::string name_ = next_name();
+};
+#endif
+
+#ifdef HOLDFAST_STORE_LOCAL
+class LocalSite final : public Site {
+public:
+    std::string url() const override { return "local://" + folder_.path().string(); }
+
+private:
+    TemporaryFolder folder_;
+};
+#endif
+
+template <class Made>
+std::unique_ptr<Site> make() {
+    return std::make_unique<Made>();
+}
+
+}  // namespace
+
+std::vector<StoreUnderTest> stores() {
+    return {
+#ifdef HOLDFAST_STORE_MEMORY
+        {"memory", make<MemorySite>},
+#endif
+#ifdef HOLDFAST_STORE_LOCAL
+        {"local", make<LocalSite>},
+#endif
+    };
+}
+
+Client Contract::another_client(ClientOptions options) const {
+    return connect(site_->url(), std::move(options));
+}
+
+std::shared_ptr<Store> Contract::port() const {
+    return open_store(site_->url()).store;
+}
+
+std::size_t Contract::holders(const std::string& name) const {
+    std::size_t count = 0;
+    for (const auto& line : client_.inspect(name)) {
+        if (line.name == name) count += line.holders.size();
+    }
+    return count;
+}
+
+std::size_t Contract::waiters(const std::string& name) const {
+    std::size_t count = 0;
+    for (const auto& line : client_.inspect(name)) {
+        if (line.name == name) count += line.waiters.size();
+    }
+    return count;
+}
+
+void Contract::break_holders(const std::string& name) const {
+    const auto store = port();
+    const auto lines = store->inspect(resource(name)).get();
+    ASSERT_TRUE(lines.ok());
+    for (const Line& line : lines.value()) {
+        if (line.resource != resource(name)) continue;
+        for (const Place& place : line.holders) {
+            EXPECT_TRUE(store->leave(place.ticket).get().ok());
+        }
+    }
+}
+
+}  // namespace holdfast::test

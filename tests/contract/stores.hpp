@@ -1,0 +1,79 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <holdfast/holdfast.hpp>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "port/store.hpp"
+#include "support/await.hpp"
+
+namespace holdfast::test {
+
+/// One store of its own, empty, for one test. All who connect to its URL share it.
+class Site {
+public:
+    virtual ~Site() = default;
+    virtual std::string url() const = 0;
+};
+
+struct StoreUnderTest {
+    std::string name;
+    std::unique_ptr<Site> (*make)();
+};
+
+inline void PrintTo(const StoreUnderTest& store, std::ostream* out) {
+    *out << store.name;
+}
+
+/// Every store that the contract holds for. A new one is added here and nowhere else.
+std::vector<StoreUnderTest> stores();
+
+/// What each case starts with: a fresh store and a client of it.
+class Contract : public testing::TestWithParam<StoreUnderTest> {
+protected:
+    /// Another handle on the same store, with threads and waiting of its own.
+    Client another_client(ClientOptions options = {}) const;
+    /// The port of the same store.
+    std::shared_ptr<Store> port() const;
+    /// The name as the port knows it.
+    static std::string resource(const std::string& name) { return "holdfast/" + name; }
+
+    std::size_t holders(const std::string& name) const;
+    std::size_t waiters(const std::string& name) const;
+    [[nodiscard]] bool await_waiters(const std::string& name, std::size_t count) const {
+        return await([&] { return waiters(name) == count; });
+    }
+    /// Ends whoever holds the resource, as an administrator would.
+    void break_holders(const std::string& name) const;
+
+    std::unique_ptr<Site> site_ = GetParam().make();
+    Client client_ = connect(site_->url());
+};
+
+/// The code of the Error that `function` throws; nothing when it throws none. Expects its message
+/// to be a sentence with a name and a fact.
+template <class Function>
+std::error_code error_of(Function function) {
+    try {
+        function();
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find(": "), std::string::npos) << error.what();
+        return error.code();
+    }
+    return {};
+}
+
+/// A thread that is joined before anything that it uses goes.
+using Thread = std::jthread;
+
+}  // namespace holdfast::test
+
+#define HOLDFAST_FOR_EVERY_STORE(suite)                                                      \
+    INSTANTIATE_TEST_SUITE_P(EveryStore, suite, testing::ValuesIn(holdfast::test::stores()), \
+                             [](const auto& about) { return about.param.name; })

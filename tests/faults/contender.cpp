@@ -1,0 +1,293 @@
+#include "faults/contender.hpp"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <holdfast/holdfast.hpp>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <thread>
+
+#include "faults/arena.hpp"
+
+namespace holdfast::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+using Arguments = std::vector<std::string>;
+
+void answer(const std::string& line) {
+    std::cout << line << std::endl;
+}
+
+const char* name_of(Released how) {
+    switch (how) {
+        case Released::in_time:
+            return "in_time";
+        case Released::too_late:
+            return "too_late";
+        case Released::unknown:
+            return "unknown";
+    }
+    return "?";
+}
+
+const char* name_of(Loss why) {
+    switch (why) {
+        case Loss::none:
+            return "none";
+        case Loss::overdue:
+            return "overdue";
+        case Loss::ended:
+            return "ended";
+        case Loss::inherited:
+            return "inherited";
+    }
+    return "?";
+}
+
+std::string standing_of(const Hold& hold) {
+    return std::string(hold.held() ? "held" : "not_held") + " " + name_of(hold.loss());
+}
+
+/// A contender that is told what to do.
+class Talker {
+public:
+    explicit Talker(const std::string& url) : client_(connect(url)) {}
+
+    void run() {
+        answer("ready");
+        for (std::string line; std::getline(std::cin, line);) {
+            std::istringstream words(line);
+            std::string verb;
+            words >> verb;
+            try {
+                act(verb, words);
+            } catch (const Error& error) {
+                answer("error " + std::to_string(error.code().value()) + " " + error.what());
+            }
+        }
+    }
+
+private:
+    Mutex& mutex(std::istringstream& words) {
+        std::string name;
+        int lease = 60'000;
+        words >> name >> lease;
+        locks_.emplace_back(
+            new Mutex(client_.mutex(name, {.lease = std::chrono::milliseconds{lease}})));
+        return *locks_.back();
+    }
+
+    void act(const std::string& verb, std::istringstream& words) {
+        if (verb == "acquire") {
+            hold_.emplace(mutex(words).acquire());
+            answer("held " + std::to_string(hold_->fence()));
+        } else if (verb == "try") {
+            auto attempt = mutex(words).try_acquire();
+            if (attempt) hold_.emplace(*std::move(attempt));
+            answer(hold_ ? "held " + std::to_string(hold_->fence()) : "busy");
+        } else if (verb == "release") {
+            answer(name_of(hold_->release()));
+        } else if (verb == "look") {
+            answer(standing_of(*hold_));
+        } else if (verb == "await_loss") {
+            while (!hold_->lost().stop_requested()) std::this_thread::sleep_for(1ms);
+            answer("lost " + std::string(name_of(hold_->loss())));
+        } else if (verb == "fork") {
+            answer(in_forked_child());
+        } else if (verb == "fork_and_linger") {
+            linger();
+        } else {
+            answer("what?");
+        }
+    }
+
+    /// What a forked child finds: everything inert. Its destructors run too.
+    std::string in_forked_child() {
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            int wrong = 0;
+            if (hold_->held() || hold_->remaining() > 0ns) wrong |= 1;
+            if (hold_->loss() != Loss::inherited) wrong |= 2;
+            if (hold_->release() != Released::unknown) wrong |= 4;
+            if (!is_inherited([&] { locks_.front()->lock(); })) wrong |= 8;
+            if (!is_inherited([&] { static_cast<void>(locks_.front()->try_acquire()); }))
+                wrong |= 16;
+            if (!is_inherited([&] { static_cast<void>(client_.mutex("new")); })) wrong |= 32;
+            if (!is_inherited([&] { static_cast<void>(client_.inspect()); })) wrong |= 64;
+            locks_.front()->unlock();
+            hold_.reset();
+            locks_.clear();
+            { const Client last = std::move(client_); }
+            _exit(wrong);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
+        return "child " + std::to_string(WEXITSTATUS(status)) + " " + standing_of(*hold_);
+    }
+
+    template <class Function>
+    static bool is_inherited(Function function) {
+        try {
+            function();
+        } catch (const Error& error) {
+            return error.code() == errc::inherited;
+        }
+        return false;
+    }
+
+    /// A child that outlives this process and never execs: a copy of everything lives on in it.
+    static void linger() {
+        const pid_t child = fork();
+        if (child == 0) {
+            prctl(PR_SET_PDEATHSIG, 0);
+            alarm(60);
+            for (;;) pause();
+        }
+        answer("child " + std::to_string(child));
+    }
+
+    Client client_;
+    std::vector<std::unique_ptr<Mutex>> locks_;
+    std::optional<Hold> hold_;
+};
+
+void await_go(Arena& arena) {
+    ++arena.ready;
+    while (!arena.go) std::this_thread::sleep_for(1ms);
+}
+
+void raise_peak(Arena& arena, int now) {
+    int seen = arena.peak;
+    while (seen < now && !arena.peak.compare_exchange_weak(seen, now)) {
+    }
+}
+
+void count(const Client& client, Arena& arena, int rounds) {
+    auto mutex = client.mutex("counter");
+    for (int i = 0; i < rounds; ++i) {
+        mutex.lock();
+        arena.counter = arena.counter + 1;
+        mutex.unlock();
+    }
+}
+
+void read_write(const Client& client, Arena& arena, int rounds) {
+    auto mutex = client.shared_mutex("table");
+    for (int i = 0; i < rounds; ++i) {
+        if (i % 4 == 0) {
+            const Hold hold = mutex.acquire();
+            if (arena.inside != 0) ++arena.meetings;
+            arena.counter = arena.counter + 1;
+            arena.copy = arena.copy + 1;
+        } else {
+            const Hold hold = mutex.acquire_shared();
+            raise_peak(arena, ++arena.inside);
+            if (arena.counter != arena.copy) ++arena.meetings;
+            --arena.inside;
+        }
+    }
+}
+
+void permits(const Client& client, Arena& arena, int rounds) {
+    auto semaphore = client.semaphore("pool", 3);
+    for (int i = 0; i < rounds; ++i) {
+        const Hold hold = semaphore.acquire();
+        const int now = ++arena.inside;
+        raise_peak(arena, now);
+        if (now > 3) ++arena.meetings;
+        std::this_thread::yield();
+        --arena.inside;
+    }
+}
+
+/// Notes a new holder's fence, and that nobody came in before it left.
+class FencedVisit {
+public:
+    FencedVisit(Arena& arena, std::uint64_t fence) : arena_(arena), fence_(fence) {
+        if (arena_.fence.exchange(fence) >= fence) ++arena_.old_fences;
+    }
+    void end() {
+        if (arena_.fence != fence_) ++arena_.meetings;
+    }
+
+private:
+    Arena& arena_;
+    std::uint64_t fence_;
+};
+
+void note(Arena::Corner& corner, const Error& error) {
+    std::strncpy(corner.last_error.data(), error.what(), corner.last_error.size() - 1);
+    ++corner.errors;
+}
+
+/// Everybody wants the same resource, for a moment each.
+void churn(const Client& client, Arena& arena, Arena::Corner& corner) {
+    auto mutex = client.mutex("churn", {.lease = 60s});
+    while (!arena.stop) {
+        try {
+            const Hold hold = mutex.acquire();
+            FencedVisit visit(arena, hold.fence());
+            visit.end();
+            ++corner.done;
+        } catch (const Error& error) {
+            note(corner, error);
+        }
+    }
+}
+
+/// Each goes its own way through the store, and now and then all meet at one short lease. A holder
+/// that was stopped may come back too late, so only those that still hold are counted.
+void tour(const Client& client, Arena& arena, Arena::Corner& corner) {
+    auto own = client.mutex("own/" + std::to_string(getpid()));
+    auto common = client.mutex("common", {.lease = 1s, .fairness = Fairness::barging});
+    for (int i = 0; !arena.stop; ++i) {
+        try {
+            const Hold hold = (i % 16 == 0 ? common : own).acquire();
+            ++corner.done;
+        } catch (const Error& error) {
+            note(corner, error);
+        }
+    }
+}
+
+int contend_busily(const Arguments& arguments) {
+    const std::string& what = arguments.at(0);
+    const SharedArena arena(arguments.at(2));
+    const int number = std::stoi(arguments.at(3));
+    const Client client = connect(arguments.at(1));
+    await_go(*arena);
+    if (what == "count") count(client, *arena, number);
+    if (what == "read_write") read_write(client, *arena, number);
+    if (what == "permits") permits(client, *arena, number);
+    if (what == "churn") churn(client, *arena, arena->corners.at(static_cast<std::size_t>(number)));
+    if (what == "tour") tour(client, *arena, arena->corners.at(static_cast<std::size_t>(number)));
+    return 0;
+}
+
+}  // namespace
+
+int contend(const std::vector<std::string>& arguments) {
+    // Nobody outlives a test that crashed.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    try {
+        if (arguments.at(0) != "talk") return contend_busily(arguments);
+        Talker(arguments.at(1)).run();
+        return 0;
+    } catch (const std::exception& error) {
+        std::cerr << "contender: " << error.what() << std::endl;
+        return 1;
+    }
+}
+
+}  // namespace holdfast::test

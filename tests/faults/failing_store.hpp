@@ -1,0 +1,84 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "port/store.hpp"
+
+namespace holdfast::test {
+
+/// How a call fails.
+enum class Failing {
+    no_effect,        ///< it never left
+    applied_unheard,  ///< the store did it, and the answer was lost
+    lost,             ///< it never arrived, but nobody can know
+};
+
+/// Any store, one of whose calls fails.
+class FailingStore final : public Store {
+public:
+    explicit FailingStore(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}
+
+    /// The call with this number fails, counted from 1 and from the start; 0: none.
+    void fail(std::size_t number, Failing how) {
+        how_ = how;
+        failing_ = number;
+    }
+    std::size_t calls() const { return calls_; }
+    std::size_t renewals() const { return renewals_; }
+    bool failed() const { return failing_ != 0 && calls_ >= failing_; }
+    Store& inner() { return *inner_; }
+
+    Pending<std::vector<Entry>> enter(std::span<const Contender> contenders) override {
+        return pass<std::vector<Entry>>([&] { return inner_->enter(contenders); });
+    }
+    Pending<Standing> standing(const Ticket& ticket) override {
+        return pass<Standing>([&] { return inner_->standing(ticket); });
+    }
+    Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
+                                         std::chrono::milliseconds lease) override {
+        ++renewals_;
+        return pass<std::vector<Standing>>([&] { return inner_->renew(tickets, lease); });
+    }
+    Pending<Standing> leave(const Ticket& ticket) override {
+        return pass<Standing>([&] { return inner_->leave(ticket); });
+    }
+    Pending<std::vector<Line>> inspect(std::string prefix) override {
+        return inner_->inspect(std::move(prefix));
+    }
+    std::unique_ptr<Watch> watch(const Ticket& ticket, LineMoved line_moved) override {
+        return inner_->watch(ticket, std::move(line_moved));
+    }
+    Capabilities capabilities() const override {
+        auto capabilities = inner_->capabilities();
+        capabilities.enter_together = capabilities.enter_together && enters_together;
+        return capabilities;
+    }
+    Wire& wire() override { return inner_->wire(); }
+    const std::string& description() const override { return inner_->description(); }
+
+    bool enters_together = true;
+
+private:
+    template <class T, class Verb>
+    Pending<T> pass(Verb verb) {
+        if (++calls_ != failing_) return verb();
+        if (how_ == Failing::no_effect) {
+            return Failure{errc::unreachable, Effect::none, "failed on purpose"};
+        }
+        if (how_ == Failing::applied_unheard) verb().then([](const Result<T>&) {});
+        return Failure{errc::unreachable, Effect::unknown, "failed on purpose"};
+    }
+
+    std::shared_ptr<Store> inner_;
+    Failing how_ = Failing::no_effect;
+    std::atomic<std::size_t> failing_{0};
+    std::atomic<std::size_t> calls_{0};
+    std::atomic<std::size_t> renewals_{0};
+};
+
+}  // namespace holdfast::test

@@ -1,0 +1,287 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <iostream>
+
+#include "faults/processes.hpp"
+
+/// Holders and waiters that die or stand still.
+namespace holdfast::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+class Takeover : public Processes {
+protected:
+    static void report(const std::string& what, std::vector<std::chrono::nanoseconds>& times) {
+        std::ranges::sort(times);
+        const auto in_microseconds = [](auto time) { return std::to_string(time.count() / 1000); };
+        RecordProperty(what + "_us_p50", in_microseconds(times[times.size() / 2]));
+        RecordProperty(what + "_us_max", in_microseconds(times.back()));
+        std::cout << what << ": p50 " << in_microseconds(times[times.size() / 2]) << " us, max "
+                  << in_microseconds(times.back()) << " us of " << times.size() << std::endl;
+    }
+};
+
+TEST_F(Takeover, AKilledHoldersPlaceIsTakenAtOnceNotAfterItsLease) {
+    std::vector<std::chrono::nanoseconds> times;
+    for (int i = 0; i < 10; ++i) {
+        Child holder = talker();
+        const auto first = fence_in(holder.ask("acquire orders"));
+        ASSERT_GT(first, 0U);
+        Child waiter = talker();
+        waiter.say("acquire orders");
+        ASSERT_TRUE(await_waiters("orders", 1));
+        const auto killed = Clock::now();
+        holder.signal(SIGKILL);
+        const auto second = fence_in(waiter.hear().value_or(""));
+        times.push_back(Clock::now() - killed);
+        EXPECT_GT(second, first);
+    }
+    report("takeover", times);
+    EXPECT_LT(times.back(), 2s) << "the lease is 60 s";
+    if (!sanitized) {
+        EXPECT_LT(times[times.size() / 2], 50ms);
+    }
+}
+
+TEST_F(Takeover, AKilledHoldersPlaceIsTakenByOneThatTimedOutBefore) {
+    Child holder = talker();
+    const auto first = fence_in(holder.ask("acquire orders"));
+    auto mutex = client_.mutex("orders");
+    const auto busy = mutex.try_acquire_for(20ms);
+    EXPECT_FALSE(busy);
+    holder.signal(SIGKILL);
+    const auto next = mutex.try_acquire_for(5s);
+    ASSERT_TRUE(next);
+    EXPECT_GT(next->fence(), first);
+}
+
+TEST_F(Takeover, AKilledHolderDoesNotKeepOutOneThatWillNotWait) {
+    Child holder = talker();
+    ASSERT_GT(fence_in(holder.ask("acquire orders")), 0U);
+    holder.kill();
+    EXPECT_TRUE(client_.mutex("orders").try_lock());
+}
+
+TEST_F(Takeover, AForkedChildThatLivesOnDoesNotKeepAKilledHoldersPlace) {
+    Child holder = talker();
+    ASSERT_GT(fence_in(holder.ask("acquire orders")), 0U);
+    const std::string lingering = holder.ask("fork_and_linger");
+    ASSERT_TRUE(lingering.starts_with("child ")) << lingering;
+    const pid_t child = std::stoi(lingering.substr(6));
+    holder.kill();
+    const auto next = client_.mutex("orders").try_acquire_for(5s);
+    EXPECT_TRUE(next);
+    EXPECT_EQ(::kill(child, SIGKILL), 0) << "it lives on all the while";
+}
+
+TEST_F(Takeover, AStoppedHolderIsReplacedAfterItsLeaseAndToldWhenItGoesOn) {
+    Child holder = talker();
+    const auto old_fence = fence_in(holder.ask("acquire orders 500"));
+    ASSERT_GT(old_fence, 0U);
+    holder.stop();
+    const auto stopped = Clock::now();
+    const Hold rival = client_.mutex("orders").acquire();
+    EXPECT_LT(Clock::now() - stopped, 10s);
+    EXPECT_GT(rival.fence(), old_fence);
+    // What the lock guards remembers the highest fence that it has seen.
+    std::uint64_t highest = rival.fence();
+    const auto sink_accepts = [&](std::uint64_t fence) {
+        highest = std::max(highest, fence);
+        return fence == highest;
+    };
+    holder.say("look");
+    holder.go_on();
+    const std::string found = holder.hear().value_or("nothing");
+    EXPECT_TRUE(found.starts_with("not_held")) << found;
+    EXPECT_TRUE(holder.ask("await_loss").starts_with("lost "));
+    EXPECT_FALSE(sink_accepts(old_fence));
+    EXPECT_TRUE(sink_accepts(rival.fence()));
+    EXPECT_EQ(holder.ask("release"), "too_late");
+    EXPECT_TRUE(rival.held());
+}
+
+TEST_F(Takeover, AHolderStoppedForLessThanItsLeaseKeepsIt) {
+    Child holder = talker();
+    ASSERT_GT(fence_in(holder.ask("acquire orders 10000")), 0U);
+    holder.stop();
+    EXPECT_FALSE(client_.mutex("orders").try_lock_for(100ms));
+    holder.go_on();
+    EXPECT_EQ(holder.ask("look"), "held none");
+    EXPECT_EQ(holder.ask("release"), "in_time");
+}
+
+TEST_F(Takeover, AWaiterStoppedPastItsLeaseIsToldAndNeverAdmitted) {
+    auto hold = client_.mutex("orders").acquire();
+    Child waiter = talker();
+    waiter.say("acquire orders 300");
+    ASSERT_TRUE(await_waiters("orders", 1));
+    waiter.stop();
+    ASSERT_TRUE(await_waiters("orders", 0));
+    waiter.go_on();
+    const std::string told = waiter.hear().value_or("nothing");
+    EXPECT_TRUE(told.starts_with("error ")) << told;
+    EXPECT_NE(told.find("lease"), std::string::npos) << told;
+    EXPECT_TRUE(hold.held());
+}
+
+TEST_F(Takeover, TheThirdIsNotAdmittedEarlyWhenTheSecondOfThreeDies) {
+    auto hold = client_.mutex("orders").acquire();
+    Child second = talker();
+    second.say("acquire orders");
+    ASSERT_TRUE(await_waiters("orders", 1));
+    Child third = talker();
+    third.say("acquire orders");
+    ASSERT_TRUE(await_waiters("orders", 2));
+    second.kill();
+    ASSERT_TRUE(await_waiters("orders", 1));
+    EXPECT_FALSE(third.hear(100ms));
+    EXPECT_TRUE(hold.held());
+    hold.release();
+    EXPECT_GT(fence_in(third.hear().value_or("")), hold.fence());
+}
+
+TEST_F(Takeover, ADeadWaiterAtTheHeadIsPassedOverAtOnce) {
+    std::vector<std::chrono::nanoseconds> times;
+    for (int i = 0; i < 5; ++i) {
+        auto hold = client_.mutex("orders").acquire();
+        Child second = talker();
+        second.say("acquire orders");
+        ASSERT_TRUE(await_waiters("orders", 1));
+        Child third = talker();
+        third.say("acquire orders");
+        ASSERT_TRUE(await_waiters("orders", 2));
+        second.signal(SIGKILL);
+        const auto released = Clock::now();
+        hold.release();
+        ASSERT_GT(fence_in(third.hear().value_or("")), 0U);
+        times.push_back(Clock::now() - released);
+    }
+    report("past_a_dead_waiter", times);
+    EXPECT_LT(times.front(), 1s) << "not after the claim time";
+}
+
+TEST_F(Takeover, AStoppedWaiterAtTheHeadIsPassedOverWithinItsClaimTime) {
+    auto hold = client_.mutex("orders").acquire();
+    Child second = talker();
+    second.say("acquire orders");
+    ASSERT_TRUE(await_waiters("orders", 1));
+    Child third = talker();
+    third.say("acquire orders");
+    ASSERT_TRUE(await_waiters("orders", 2));
+    second.stop();
+    const auto released = Clock::now();
+    hold.release();
+    const auto third_fence = fence_in(third.hear().value_or(""));
+    std::vector<std::chrono::nanoseconds> took{Clock::now() - released};
+    EXPECT_GT(third_fence, hold.fence());
+    EXPECT_LT(took[0], 10s) << "its lease is 60 s";
+    report("past_a_stopped_waiter", took);
+    // The one passed over keeps its ticket.
+    second.go_on();
+    EXPECT_EQ(third.ask("release"), "in_time");
+    EXPECT_GT(fence_in(second.hear().value_or("")), third_fence);
+}
+
+TEST_F(Takeover, HolderAndHeadOfTheLineDieTogether) {
+    Child holder = talker();
+    ASSERT_GT(fence_in(holder.ask("acquire orders")), 0U);
+    Child second = talker();
+    second.say("acquire orders");
+    ASSERT_TRUE(await_waiters("orders", 1));
+    Child third = talker();
+    third.say("acquire orders");
+    ASSERT_TRUE(await_waiters("orders", 2));
+    second.signal(SIGKILL);
+    holder.signal(SIGKILL);
+    EXPECT_GT(fence_in(third.hear(10s).value_or("")), 0U);
+}
+
+TEST_F(Takeover, AHolderThatExitsWithoutReleasingFreesItsPlace) {
+    Child holder = talker();
+    ASSERT_GT(fence_in(holder.ask("acquire orders")), 0U);
+    Child waiter = talker();
+    waiter.say("acquire orders");
+    ASSERT_TRUE(await_waiters("orders", 1));
+    holder.signal(SIGTERM);
+    EXPECT_GT(fence_in(waiter.hear(10s).value_or("")), 0U);
+}
+
+class Namespaces : public Takeover {
+protected:
+    static inline const std::vector<std::string> in_new_namespace{"unshare", "-fp", "--mount-proc",
+                                                                  "--kill-child"};
+    static bool allowed() {
+        Child probe({"unshare", "-fp", "--mount-proc", "true"});
+        const auto status = probe.ended();
+        return status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0;
+    }
+};
+
+TEST_F(Namespaces, EqualPidsInTwoNamespacesExcludeEachOtherAndTakeOver) {
+    if (!allowed()) GTEST_SKIP() << "no PID namespace can be made here (unshare is not permitted)";
+    // Both are process 1 of their own namespace.
+    Child holder = talker(in_new_namespace);
+    const auto first = fence_in(holder.ask("acquire orders"));
+    ASSERT_GT(first, 0U);
+    Child waiter = talker(in_new_namespace);
+    EXPECT_EQ(waiter.ask("try orders"), "busy") << "the same pid is not the same process";
+    waiter.say("acquire orders");
+    ASSERT_TRUE(await_waiters("orders", 1));
+    EXPECT_FALSE(waiter.hear(600ms)) << "two looks at the seat later it still waits";
+    const auto killed = Clock::now();
+    holder.signal(SIGKILL);
+    EXPECT_GT(fence_in(waiter.hear().value_or("")), first);
+    std::vector<std::chrono::nanoseconds> took{Clock::now() - killed};
+    EXPECT_LT(took[0], 10s) << "the lease is 60 s";
+    report("takeover_across_namespaces", took);
+}
+
+TEST_F(Namespaces, APlainReleaseWakesAWaiterInAnotherNamespace) {
+    if (!allowed()) GTEST_SKIP() << "no PID namespace can be made here (unshare is not permitted)";
+    auto hold = client_.mutex("orders").acquire();
+    Child waiter = talker(in_new_namespace);
+    waiter.say("acquire orders");
+    ASSERT_TRUE(await_waiters("orders", 1));
+    hold.release();
+    EXPECT_GT(fence_in(waiter.hear().value_or("")), hold.fence());
+}
+
+class Forked : public Processes {};
+
+TEST_F(Forked, AChildFindsEverythingInertAndTheParentGoesOnLocal) {
+    Child parent = talker();
+    ASSERT_GT(fence_in(parent.ask("acquire orders 1000")), 0U);
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(parent.ask("fork"), "child 0 held none");
+    EXPECT_FALSE(client_.mutex("orders").try_lock());
+    EXPECT_EQ(parent.ask("release"), "in_time");
+    EXPECT_TRUE(client_.inspect().empty());
+}
+
+TEST_F(Forked, AChildFindsEverythingInertAndTheParentGoesOnInMemory) {
+    Child parent({this_program(), contender_flag, "talk", "memory:"});
+    ASSERT_EQ(parent.hear(), "ready");
+    ASSERT_GT(fence_in(parent.ask("acquire orders 1000")), 0U);
+    EXPECT_EQ(parent.ask("fork"), "child 0 held none");
+    EXPECT_EQ(parent.ask("release"), "in_time");
+}
+
+TEST_F(Forked, ALivingChildNeitherRenewsNorReleasesForItsParent) {
+    Child parent = talker();
+    ASSERT_GT(fence_in(parent.ask("acquire orders 500")), 0U);
+    const std::string lingering = parent.ask("fork_and_linger");
+    const pid_t child = std::stoi(lingering.substr(6));
+    parent.stop();
+    const auto next = client_.mutex("orders").try_acquire_for(10s);
+    EXPECT_TRUE(next) << "the child does not keep it";
+    parent.go_on();
+    EXPECT_EQ(::kill(child, SIGKILL), 0);
+}
+
+}  // namespace
+
+}  // namespace holdfast::test

@@ -34,4 +34,14 @@ private:
     std::variant<T, Failure> content_;
 };
 
+/// The type of an answer, whether it is written as one or as what it holds.
+template <class T>
+struct AsResult {
+    using Type = Result<T>;
+};
+template <class T>
+struct AsResult<Result<T>> {
+    using Type = Result<T>;
+};
+
 }  // namespace holdfast::inline v0

@@ -24,15 +24,6 @@ namespace holdfast::inline v0::local {
 
 struct LocalOptions;
 
-template <class T>
-struct AsResult {
-    using Type = Result<T>;
-};
-template <class T>
-struct AsResult<Result<T>> {
-    using Type = Result<T>;
-};
-
 /// One client of a store: everything that a process has open for it. Transactions run through it,
 /// and what follows from them is done by it: watches are called, others' doorbells rung, the dead
 /// buried. Never destroyed in a forked child.

@@ -22,14 +22,6 @@ using ledger::Ledger;
 /// All clients of the process are one: nobody here can die alone.
 constexpr ledger::ClientId the_client = 1;
 
-template <class T>
-struct AsResult {
-    using Type = Result<T>;
-};
-template <class T>
-struct AsResult<Result<T>> {
-    using Type = Result<T>;
-};
 template <class Verb>
 using ResultOf = typename AsResult<std::invoke_result_t<Verb&, Ledger&>>::Type;
 

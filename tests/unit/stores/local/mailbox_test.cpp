@@ -1,31 +1,11 @@
 #include "stores/local/mailbox.hpp"
 
 #include <gtest/gtest.h>
-#include <map>
-#include <string>
+
+#include "unit/stores/ledger/map_table.hpp"
 
 namespace holdfast::local {
 namespace {
-
-class MapTable final : public ledger::Table {
-public:
-    std::optional<std::string_view> get(std::string_view key) override {
-        const auto row = rows.find(key);
-        if (row == rows.end()) return std::nullopt;
-        return row->second;
-    }
-    std::optional<Row> at_or_after(std::string_view key) override {
-        const auto row = rows.lower_bound(key);
-        if (row == rows.end()) return std::nullopt;
-        return Row{row->first, row->second};
-    }
-    void put(std::string_view key, std::string_view value) override {
-        rows.insert_or_assign(std::string(key), std::string(value));
-    }
-    void erase(std::string_view key) override { rows.erase(std::string(key)); }
-
-    std::map<std::string, std::string, std::less<>> rows;
-};
 
 ledger::Told told(ledger::ClientId client, int nonce, Standing::State state) {
     ledger::Told one{.client = client, .nonce = {}, .state = state};
@@ -34,7 +14,7 @@ ledger::Told told(ledger::ClientId client, int nonce, Standing::State state) {
 }
 
 TEST(Mailbox, GivesEachClientItsOwnMailOnce) {
-    MapTable table;
+    ledger::MapTable table;
     post(table, told(1, 7, Standing::State::offered));
     post(table, told(1, 8, Standing::State::waiting));
     post(table, told(2, 9, Standing::State::gone));
@@ -49,7 +29,7 @@ TEST(Mailbox, GivesEachClientItsOwnMailOnce) {
 }
 
 TEST(Mailbox, KeepsTheLatestForEachWaiter) {
-    MapTable table;
+    ledger::MapTable table;
     post(table, told(1, 7, Standing::State::waiting));
     post(table, told(1, 7, Standing::State::offered));
     const auto mail = take_mail(table, 1);

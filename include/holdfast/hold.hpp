@@ -2,10 +2,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <holdfast/callback.hpp>
@@ -33,7 +35,7 @@ enum class Released : std::uint8_t {
 };
 
 /// An admitted contender. Movable; given back when it is destroyed. Its lease is renewed by itself
-/// until then.
+/// until then. One that was moved from holds nothing: fence 0, not held.
 /// Threads: the const members may be called from any thread while another one releases.
 class HOLDFAST_EXPORT Hold {
 public:
@@ -73,6 +75,7 @@ private:
 /// has a hold does not compile, for the hold would be gone before the guarded work starts:
 ///     if (semaphore.try_acquire()) work();              // does not compile
 ///     if (auto hold = semaphore.try_acquire()) work();  // guarded
+/// Threads: as std::optional.
 class [[nodiscard]] Attempt {
 public:
     Attempt() = default;
@@ -97,7 +100,8 @@ private:
 };
 
 /// How an asynchronous acquisition ends, called once on the client's callback thread: a failure,
-/// or null and an Attempt.
+/// or null and an Attempt. It must not throw, and should not block: while it does, no other
+/// callback of the client comes, not even the news that a hold is lost.
 using OnAcquired = Callback<void(std::exception_ptr, Attempt)>;
 
 }  // namespace holdfast::inline v0

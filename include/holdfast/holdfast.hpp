@@ -9,8 +9,8 @@
 #include <holdfast/mutex.hpp>
 #include <holdfast/observer.hpp>
 #include <holdfast/options.hpp>
-#include <holdfast/patience.hpp>
 #include <holdfast/recursive_mutex.hpp>
 #include <holdfast/semaphore.hpp>
 #include <holdfast/shared_mutex.hpp>
 #include <holdfast/version.hpp>
+#include <holdfast/wait.hpp>

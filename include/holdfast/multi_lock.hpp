@@ -8,6 +8,7 @@
 
 #include <holdfast/export.hpp>
 #include <holdfast/hold.hpp>
+#include <holdfast/wait.hpp>
 
 namespace holdfast::inline v0 {
 
@@ -26,7 +27,7 @@ public:
 
     [[nodiscard]] Hold acquire(std::stop_token stop = {});
     Attempt try_acquire();
-    Attempt try_acquire_for(std::chrono::nanoseconds patience, std::stop_token stop = {});
+    Attempt try_acquire_for(Wait patience, std::stop_token stop = {});
     void async_acquire(OnAcquired done, std::stop_token stop = {});
     /// Gives all of a hold back, as its destructor does, and says how that went.
     Released release(Hold hold) noexcept;

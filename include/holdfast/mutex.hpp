@@ -7,7 +7,7 @@
 
 #include <holdfast/export.hpp>
 #include <holdfast/hold.hpp>
-#include <holdfast/patience.hpp>
+#include <holdfast/wait.hpp>
 
 namespace holdfast::inline v0 {
 
@@ -31,11 +31,11 @@ public:
     bool try_lock();
     template <class Rep, class Period>
     bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) {
-        return lock_within(patience(wait));
+        return lock_within(Wait(wait).count());
     }
     template <class ClockType, class Duration>
     bool try_lock_until(const std::chrono::time_point<ClockType, Duration>& deadline) {
-        return try_lock_for(deadline - ClockType::now());
+        return lock_within(Wait::until(deadline).count());
     }
     /// Any thread may unlock. Never throws: what cannot be told to the store now is taken out in
     /// the background.
@@ -49,11 +49,10 @@ public:
     /// Empty when busy.
     Attempt try_acquire();
     /// Empty when busy for that long, or stopped. A negative patience is an error.
-    Attempt try_acquire_for(std::chrono::nanoseconds patience, std::stop_token stop = {});
+    Attempt try_acquire_for(Wait patience, std::stop_token stop = {});
     /// Waits without a thread. `done` is always called, once, on the client's callback thread.
     void async_acquire(OnAcquired done, std::stop_token stop = {});
-    void async_try_acquire_for(std::chrono::nanoseconds patience, OnAcquired done,
-                               std::stop_token stop = {});
+    void async_try_acquire_for(Wait patience, OnAcquired done, std::stop_token stop = {});
 
     const std::string& name() const noexcept;
 

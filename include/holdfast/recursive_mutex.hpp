@@ -6,7 +6,7 @@
 
 #include <holdfast/export.hpp>
 #include <holdfast/hold.hpp>
-#include <holdfast/patience.hpp>
+#include <holdfast/wait.hpp>
 
 namespace holdfast::inline v0 {
 
@@ -29,11 +29,11 @@ public:
     bool try_lock();
     template <class Rep, class Period>
     bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) {
-        return lock_within(patience(wait));
+        return lock_within(Wait(wait).count());
     }
     template <class ClockType, class Duration>
     bool try_lock_until(const std::chrono::time_point<ClockType, Duration>& deadline) {
-        return try_lock_for(deadline - ClockType::now());
+        return lock_within(Wait::until(deadline).count());
     }
     void unlock() noexcept;
     /// The hold behind lock(). Only while it is locked.

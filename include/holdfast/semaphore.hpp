@@ -8,6 +8,7 @@
 
 #include <holdfast/export.hpp>
 #include <holdfast/hold.hpp>
+#include <holdfast/wait.hpp>
 
 namespace holdfast::inline v0 {
 
@@ -26,8 +27,7 @@ public:
 
     [[nodiscard]] Hold acquire(std::uint32_t permits = 1, std::stop_token stop = {});
     Attempt try_acquire(std::uint32_t permits = 1);
-    Attempt try_acquire_for(std::chrono::nanoseconds patience, std::uint32_t permits = 1,
-                            std::stop_token stop = {});
+    Attempt try_acquire_for(Wait patience, std::uint32_t permits = 1, std::stop_token stop = {});
     void async_acquire(OnAcquired done, std::uint32_t permits = 1, std::stop_token stop = {});
     /// Gives a hold's permits back, as its destructor does, and says how that went.
     Released release(Hold hold) noexcept;

@@ -7,7 +7,7 @@
 
 #include <holdfast/export.hpp>
 #include <holdfast/hold.hpp>
-#include <holdfast/patience.hpp>
+#include <holdfast/wait.hpp>
 
 namespace holdfast::inline v0 {
 
@@ -31,11 +31,11 @@ public:
     bool try_lock();
     template <class Rep, class Period>
     bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) {
-        return lock_within(patience(wait));
+        return lock_within(Wait(wait).count());
     }
     template <class ClockType, class Duration>
     bool try_lock_until(const std::chrono::time_point<ClockType, Duration>& deadline) {
-        return try_lock_for(deadline - ClockType::now());
+        return lock_within(Wait::until(deadline).count());
     }
     void unlock() noexcept;
 
@@ -43,11 +43,11 @@ public:
     bool try_lock_shared();
     template <class Rep, class Period>
     bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& wait) {
-        return lock_shared_within(patience(wait));
+        return lock_shared_within(Wait(wait).count());
     }
     template <class ClockType, class Duration>
     bool try_lock_shared_until(const std::chrono::time_point<ClockType, Duration>& deadline) {
-        return try_lock_shared_for(deadline - ClockType::now());
+        return lock_shared_within(Wait::until(deadline).count());
     }
     void unlock_shared() noexcept;
 
@@ -57,11 +57,11 @@ public:
     /// As in Mutex: each call is a contender of its own.
     [[nodiscard]] Hold acquire(std::stop_token stop = {});
     Attempt try_acquire();
-    Attempt try_acquire_for(std::chrono::nanoseconds patience, std::stop_token stop = {});
+    Attempt try_acquire_for(Wait patience, std::stop_token stop = {});
     void async_acquire(OnAcquired done, std::stop_token stop = {});
     [[nodiscard]] Hold acquire_shared(std::stop_token stop = {});
     Attempt try_acquire_shared();
-    Attempt try_acquire_shared_for(std::chrono::nanoseconds patience, std::stop_token stop = {});
+    Attempt try_acquire_shared_for(Wait patience, std::stop_token stop = {});
     void async_acquire_shared(OnAcquired done, std::stop_token stop = {});
 
     const std::string& name() const noexcept;

@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -49,18 +52,51 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }
 
 /// posix_spawn instead of fork: it does not copy our pages, and nothing of ours runs in the child.
-pid_t spawn(std::vector<std::string> words, std::vector<std::string> environment,
-            const sigset_t& mask, bool own_group) {
+/// Gives the error's number, or 0.
+int spawn(pid_t& process, std::vector<std::string> words, std::vector<std::string> environment,
+          const sigset_t& mask, bool own_group) {
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &mask);
     posix_spawnattr_setpgroup(&attributes, 0);
     const int flags = POSIX_SPAWN_SETSIGMASK | (own_group ? POSIX_SPAWN_SETPGROUP : 0);
     posix_spawnattr_setflags(&attributes, static_cast<short>(flags));
-    pid_t process = 0;
     const int error = posix_spawnp(&process, words.front().c_str(), nullptr, &attributes,
                                    pointers_to(words).data(), pointers_to(environment).data());
     posix_spawnattr_destroy(&attributes);
+    return error;
+}
+
+bool is_executable_file(const std::string& path) {
+    struct stat status {};
+    return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+           access(path.c_str(), X_OK) == 0;
+}
+
+/// The file that execvp() would have found.
+std::string found_in_path(const std::string& word) {
+    const char* const path = std::getenv("PATH");
+    if (path == nullptr || word.find('/') != std::string::npos) return word;
+    std::istringstream folders(path);
+    for (std::string folder; std::getline(folders, folder, ':');) {
+        const std::string file = (folder.empty() ? "." : folder) + "/" + word;
+        if (is_executable_file(file)) return file;
+    }
+    return word;
+}
+
+/// A script without a #! runs in the shell, as with execvp() and so with flock(1); posix_spawnp()
+/// does not see to that.
+pid_t spawn_or_interpret(std::vector<std::string> words,
+                         const std::vector<std::string>& environment, const sigset_t& mask,
+                         bool own_group) {
+    pid_t process = 0;
+    int error = spawn(process, words, environment, mask, own_group);
+    if (error == ENOEXEC) {
+        words.front() = found_in_path(words.front());
+        words.insert(words.begin(), "/bin/sh");
+        error = spawn(process, words, environment, mask, own_group);
+    }
     if (error != 0) throw std::system_error(error, std::generic_category());
     return process;
 }
@@ -75,7 +111,7 @@ int open_process(pid_t process) {
 Command::Command(const std::vector<std::string>& words, const std::vector<Variable>& variables,
                  const sigset_t& mask)
     : own_group_(!in_terminals_foreground()),
-      process_(spawn(words, environment_with(variables), mask, own_group_)),
+      process_(spawn_or_interpret(words, environment_with(variables), mask, own_group_)),
       descriptor_(open_process(process_)) {}
 
 std::optional<int> Command::ended() {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <vector>
 
 #include <holdfast/holdfast.hpp>
@@ -12,6 +14,8 @@
 #include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/help.hpp"
+#include "cli/store.hpp"
+#include "cli/visible.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -45,22 +49,6 @@ void print_json(const std::vector<ResourceInfo>& resources) {
     }
     // A name is any bytes, JSON is not: what is no UTF-8 is replaced rather than refused.
     fmt::print("{}\n", result.dump(2, ' ', false, Json::error_handler_t::replace));
-}
-
-/// A name may hold what would steer the terminal.
-std::string visible(std::string_view text) {
-    std::string result;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte == 0x7f) {
-            result += fmt::format("\\x{:02x}", byte);
-        } else if (c == '\\') {
-            result += "\\\\";
-        } else {
-            result += c;
-        }
-    }
-    return result;
 }
 
 std::string show_share(const ContenderInfo& contender) {
@@ -100,6 +88,13 @@ void print_table(const std::vector<ResourceInfo>& resources) {
     if (rows.size() > 1) print_rows(rows);
 }
 
+/// Nobody shall take half a listing for all of it.
+void finish_output() {
+    if (std::fflush(stdout) != 0) {
+        throw std::system_error(errno, std::generic_category(), "cannot write the listing");
+    }
+}
+
 }  // namespace
 
 CLI::App* add_list(CLI::App& program, ListOptions& options) {
@@ -107,20 +102,19 @@ CLI::App* add_list(CLI::App& program, ListOptions& options) {
     command->formatter(std::make_shared<HelpWithUsage>("holdfast list [OPTION...] [PREFIX]"));
     command->add_option("PREFIX", options.prefix, "Only what starts with this");
     command->add_flag("--json", options.json, "For programs");
-    command->add_option("-S,--store", options.store, "The store; else $HOLDFAST_STORE; else local:")
-        ->option_text("URL")
-        ->envname("HOLDFAST_STORE");
+    add_store(*command, options.store);
     command->footer(examples);
     return command;
 }
 
 int list(const ListOptions& options) {
-    const std::vector<ResourceInfo> resources = connect(options.store).inspect(options.prefix);
+    const std::vector<ResourceInfo> resources = connect_to(options.store).inspect(options.prefix);
     if (options.json) {
         print_json(resources);
     } else {
         print_table(resources);
     }
+    finish_output();
     return success;
 }
 

@@ -1,6 +1,8 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <exception>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,14 +16,14 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/help.hpp"
+#include "cli/line.hpp"
 #include "cli/list.hpp"
 #include "cli/run.hpp"
 #include "cli/say.hpp"
+#include "cli/signals.hpp"
 
 namespace holdfast::cli {
 namespace {
-
-using Words = std::span<char* const>;
 
 constexpr const char* examples = R"(Examples:
   holdfast run backup -- tar -cf backup.tar data   one at a time on this machine
@@ -30,34 +32,67 @@ constexpr const char* examples = R"(Examples:
 
 More of each: holdfast run --help, holdfast list --help)";
 
-/// What stands before the first `--`, and what behind it.
-struct Line {
-    Words ours;
-    Words command;
-    bool separated = false;
-};
-
-Line split(Words words) {
-    const auto separator = std::ranges::find(words, std::string_view("--"));
-    const auto before = static_cast<std::size_t>(separator - words.begin());
-    if (separator == words.end()) return {.ours = words, .command = {}, .separated = false};
-    return {.ours = words.first(before), .command = words.subspan(before + 1), .separated = true};
+/// Who closed one of the three (2>&-) would have the store's file opened in its place, and our
+/// lines written into it. Read only, so that writing still fails; closed again for the command.
+void occupy_standard_descriptors() {
+    int descriptor = 0;
+    do {
+        descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+    if (descriptor >= 0) close(descriptor);
 }
 
 int refuse_usage(const std::string& sentence) {
-    say(sentence + "; see holdfast --help");
+    say(without_passwords(sentence) + "; see holdfast --help");
     return usage;
 }
 
-int refuse_without_command(const RunOptions& options, const Line& line) {
-    const std::string& name = options.names.front();
-    if (line.separated) return refuse_usage("there is no command behind the --");
-    if (options.names.size() == 1) {
-        return refuse_usage("there is no command: holdfast run " + name + " -- COMMAND");
+int refuse_unseparated(const Line& line) {
+    if (line.command.empty()) {
+        return refuse_usage("there is no command: " + with_separator(line) + " COMMAND");
     }
-    const std::vector<std::string> rest(options.names.begin() + 1, options.names.end());
-    return refuse_usage(fmt::format("put -- before the command: holdfast run {} -- {}", name,
-                                    fmt::join(rest, " ")));
+    say("put -- before the command; did you mean: " + with_separator(line) + "?");
+    return usage;
+}
+
+int refuse_unparsed(const CLI::ParseError& error, const Line& line) {
+    // Without the line as it should be: with what is wrong here it would be wrong too.
+    const bool forgotten = !line.separated && !line.command.empty();
+    return refuse_usage(error.what() +
+                        std::string(forgotten ? "; and put -- before the command" : ""));
+}
+
+std::vector<std::string> commands_of(const CLI::App& program) {
+    std::vector<std::string> names;
+    for (const auto* const command :
+         program.get_subcommands([](const CLI::App*) { return true; })) {
+        names.push_back(command->get_name());
+    }
+    return names;
+}
+
+/// What the parser would say something misleading about, or nothing at all; empty if all is well.
+std::string misunderstood(const CLI::App& program, Words ours) {
+    const auto known = commands_of(program);
+    if (ours.size() > 1 && ours[1][0] != '-' && std::ranges::find(known, ours[1]) == known.end()) {
+        return fmt::format("there is no command '{}'; there are: {}", ours[1],
+                           fmt::join(known, ", "));
+    }
+    for (const std::string_view word : ours) {
+        // The parser would take the next word for the value: --store=$UNSET NAME.
+        if (word.starts_with("--") && word.find('=') == word.size() - 1) {
+            return fmt::format("{} has an empty value", word);
+        }
+    }
+    return {};
+}
+
+int run_separated(RunOptions options, const Line& line) {
+    if (!line.separated) return refuse_unseparated(line);
+    if (line.command.empty()) return refuse_usage("there is no command behind the --");
+    options.command.assign(line.command.begin(), line.command.end());
+    if (options.command.front().empty()) return refuse_usage("the command behind the -- is empty");
+    return run(std::move(options));
 }
 
 int dispatch(Words words) {
@@ -71,19 +106,18 @@ int dispatch(Words words) {
     const CLI::App* const run_command = add_run(program, run_options);
     const CLI::App* const list_command = add_list(program, list_options);
 
-    const Line line = split(words);
+    const Line line = split(words, *run_command);
+    if (const auto sentence = misunderstood(program, line.ours); !sentence.empty()) {
+        return refuse_usage(sentence);
+    }
     try {
         program.parse(static_cast<int>(line.ours.size()), line.ours.data());
     } catch (const CLI::Success& help_or_version) {
         return program.exit(help_or_version);
     } catch (const CLI::ParseError& error) {
-        return refuse_usage(error.what());
+        return refuse_unparsed(error, line);
     }
-    if (run_command->parsed()) {
-        if (line.command.empty()) return refuse_without_command(run_options, line);
-        run_options.command.assign(line.command.begin(), line.command.end());
-        return run(std::move(run_options));
-    }
+    if (run_command->parsed()) return run_separated(std::move(run_options), line);
     if (list_command->parsed()) return list(list_options);
     return usage;
 }
@@ -93,6 +127,8 @@ int dispatch(Words words) {
 
 int main(int count, char** words) {
     using namespace holdfast;
+    cli::occupy_standard_descriptors();
+    cli::fail_instead_of_dying_at_the_file_size_limit();
     try {
         return cli::dispatch({words, static_cast<std::size_t>(count)});
     } catch (const Error& error) {

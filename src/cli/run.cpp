@@ -16,6 +16,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/say.hpp"
 #include "cli/signals.hpp"
+#include "cli/store.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -228,7 +229,7 @@ LockOptions with_inherited_owner(LockOptions lock) {
 
 int acquire_and_run(const RunOptions& options, const Signals& signals) {
     const auto started = SteadyClock::now();
-    const Client client = connect(options.store);
+    const Client client = connect_to(options.store);
     Attempt hold = take(client, options, signals);
     if (!hold) {
         if (options.verbose) say(fmt::format("{}: not acquired", all_names(options)));

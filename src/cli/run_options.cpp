@@ -3,6 +3,7 @@
 #include "cli/duration.hpp"
 #include "cli/help.hpp"
 #include "cli/run.hpp"
+#include "cli/store.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -18,16 +19,17 @@ constexpr const char* examples = R"(Examples:
 The command finds HOLDFAST_NAME, HOLDFAST_FENCE, HOLDFAST_OWNER and HOLDFAST_STORE in its
 environment; with several names, one name and one fence a line, in the order of the names. Give
 the fence to what the lock guards, so that it can refuse a late writer.
+If holdfast itself is killed (SIGKILL), the command goes on without its lock: use the fence.
 
 Exit code: the command's own, or 128 and its signal; 75 not acquired (or -E), 76 the hold was
 lost, 69 the store cannot be reached, 64 usage, 78 bad configuration, 126 and 127 as a shell.)";
 
-std::chrono::nanoseconds duration_or_refuse(const std::string& text) {
-    const auto duration = parse_duration(text);
-    if (!duration) {
-        throw CLI::ValidationError("'" + text + "' is no duration; write 500ms, 30s, 5m or 1h");
-    }
-    return *duration;
+std::chrono::nanoseconds duration_or_refuse(const char* option, const std::string& text) {
+    if (const auto duration = parse_duration(text)) return *duration;
+    const bool negative = text.starts_with('-') && parse_duration(text.substr(1));
+    throw CLI::ValidationError(option, "'" + text + "' is " +
+                                           (negative ? "negative" : "no duration") +
+                                           "; write 500ms, 30s, 5m or 1h");
 }
 
 void add_waiting(CLI::App& command, RunOptions& options) {
@@ -37,7 +39,7 @@ void add_waiting(CLI::App& command, RunOptions& options) {
     command
         .add_option_function<std::string>(
             "-w,--wait",
-            [&](const std::string& text) { options.patience = duration_or_refuse(text); },
+            [&](const std::string& text) { options.patience = duration_or_refuse("--wait", text); },
             "Wait for at most this long (500ms, 30s, 5m, 1h; a bare number is seconds)")
         ->option_text("DURATION")
         ->excludes(nonblock);
@@ -66,8 +68,8 @@ void add_lock(CLI::App& command, RunOptions& options) {
         .add_option_function<std::string>(
             "--lease",
             [&](const std::string& text) {
-                options.lock.lease =
-                    std::chrono::floor<std::chrono::milliseconds>(duration_or_refuse(text));
+                options.lock.lease = std::chrono::floor<std::chrono::milliseconds>(
+                    duration_or_refuse("--lease", text));
             },
             "How long the store waits for a holder that it does not hear of (30s)")
         ->option_text("DURATION");
@@ -101,9 +103,7 @@ CLI::App* add_run(CLI::App& program, RunOptions& options) {
     command->add_option("NAME", options.names, "What is locked: any text")->required();
     add_waiting(*command, options);
     add_share(*command, options);
-    command->add_option("-S,--store", options.store, "The store; else $HOLDFAST_STORE; else local:")
-        ->option_text("URL")
-        ->envname("HOLDFAST_STORE");
+    add_store(*command, options.store);
     add_lock(*command, options);
     command->add_flag("--verbose", options.verbose, "Tell each step");
     command->footer(examples);

@@ -12,7 +12,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr std::array forwarded{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+constexpr std::array forwarded{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
 bool is_ignored(int signal) {
     struct sigaction now {};
@@ -76,6 +76,14 @@ void StopOnSignal::listen(const Signals& signals) {
             return;
         }
     }
+}
+
+void fail_instead_of_dying_at_the_file_size_limit() {
+    if (is_ignored(SIGXFSZ)) return;
+    struct sigaction nothing {};
+    nothing.sa_handler = [](int) {};
+    nothing.sa_flags = SA_RESTART;
+    sigaction(SIGXFSZ, &nothing, nullptr);
 }
 
 void die_by(int signal) {

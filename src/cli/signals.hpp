@@ -9,9 +9,9 @@
 
 namespace holdfast::cli {
 
-/// Takes HUP, INT, QUIT and TERM out of the hands of the kernel, so that they can be read, and
-/// gives them back when it goes. One that the process was told to ignore (nohup) stays ignored.
-/// Make it before any thread exists: they all must have the signals blocked.
+/// Takes HUP, INT, QUIT, TERM, USR1 and USR2 out of the hands of the kernel, so that they can be
+/// read, and gives them back when it goes. One that the process was told to ignore (nohup) stays
+/// ignored. Make it before any thread exists: they all must have the signals blocked.
 class Signals {
 public:
     Signals();
@@ -57,6 +57,10 @@ private:
     std::optional<int> signal_;
     std::thread listener_;
 };
+
+/// A write beyond `ulimit -f` fails, and can be told, instead of ending us by SIGXFSZ. By a
+/// handler, for that ends with exec: the command starts as we did.
+void fail_instead_of_dying_at_the_file_size_limit();
 
 /// Ends this process as the signal would have done, so that its parent sees it.
 [[noreturn]] void die_by(int signal);

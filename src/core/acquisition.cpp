@@ -10,6 +10,16 @@ using namespace std::chrono_literals;
 using State = Standing::State;
 using Where = Acquisition::Part::Where;
 
+namespace {
+
+Failure thrown_out() {
+    return {errc::lost, Effect::none,
+            "its lease ended while it stood in line (the process was paused, or somebody removed "
+            "it); acquire again"};
+}
+
+}  // namespace
+
 Acquisition::Acquisition(std::vector<Contender> contenders, bool together) : together_(together) {
     assert(!contenders.empty());
     parts_.reserve(contenders.size());
@@ -66,7 +76,10 @@ Acquisition::Action Acquisition::on(const Entered& event) {
     const bool refused = entries.back().standing.state == State::gone;
     const std::size_t first = current_;
     for (std::size_t i = first; i < parts_.size(); ++i) parts_[i].where = Where::outside;
-    if (refused) return finish(End::busy);
+    if (refused) {
+        if (parts_[first].contender.patience == Patience::none) return finish(End::busy);
+        return fail(thrown_out());
+    }
     for (const Entry& entry : entries) {
         parts_[current_].ticket = entry.ticket;
         if (entry.standing.state != State::admitted) {
@@ -136,9 +149,7 @@ Acquisition::Action Acquisition::now_standing(const Standing& standing) {
             break;
     }
     parts_[current_].where = Where::outside;
-    return fail({errc::lost, Effect::none,
-                 "its lease ended while it stood in line (the process was paused, or somebody "
-                 "removed it); acquire again"});
+    return fail(thrown_out());
 }
 
 Acquisition::Action Acquisition::wait(std::optional<std::chrono::nanoseconds> look_again) {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <system_error>
 
+#include "port/wire.hpp"
+
 namespace holdfast::inline v0::core {
 
 AlarmThread::State::~State() {
@@ -32,9 +34,7 @@ Callback<void()> AlarmThread::State::take_due(Moment now) {
 
 AlarmThread::AlarmThread() : state_(std::make_shared<State>()) {
     state_->descriptor = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
-    if (state_->descriptor < 0) {
-        throw std::system_error(errno, std::generic_category(), "timerfd_create");
-    }
+    if (state_->descriptor < 0) throw out_of_descriptors();
 }
 
 AlarmThread::~AlarmThread() {

@@ -1,5 +1,7 @@
 #include "core/contest.hpp"
 
+#include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace holdfast::inline v0::core {
@@ -138,7 +140,10 @@ Outcome Contest::finish(Leave leave) {
     for (const auto& kept : kept_) context_->keeper().forget(*kept);
     for (const Ticket& ticket : machine_.leftovers()) leave(ticket);
     Outcome outcome{.end = machine_.end()};
-    if (outcome.end == End::failed) outcome.failure = machine_.failure();
+    if (outcome.end == End::failed) {
+        outcome.failure = machine_.failure();
+        outcome.failed_at = std::min(machine_.waiting_index(), machine_.parts().size() - 1);
+    }
     return outcome;
 }
 
@@ -239,13 +244,30 @@ private:
         }
         const auto self = shared_from_this();
         for (;;) {
-            while (auto event = take_event()) step(*event);
+            while (auto event = take_event()) step_or_fall(*event);
             const std::lock_guard guard(mutex_);
             if (!std::exchange(more_, false)) {
                 running_ = false;
                 return;
             }
         }
+    }
+
+    void step_or_fall(const Event& event) {
+        if (!done_) return;
+        try {
+            step(event);
+        } catch (const std::exception& error) {
+            fall(error);
+        }
+    }
+
+    /// Out of memory, or of threads: what may be in line must not stay there.
+    void fall(const std::exception& error) {
+        interest_.reset();
+        abandon();
+        deliver({.end = End::failed,
+                 .failure = Failure{errc::unreachable, Effect::unknown, error.what()}});
     }
 
     void step(const Event& event) {
@@ -274,9 +296,22 @@ private:
         interest_.reset();
         Outcome outcome =
             finish([this](const Ticket& ticket) { context_->take_out(ticket, lease()); });
-        context_->telling().post([done = std::move(done_), outcome = std::move(outcome),
-                                  context = context_]() mutable { done(std::move(outcome)); });
-        under_way_.reset();
+        deliver(std::move(outcome));
+    }
+
+    void deliver(Outcome outcome) {
+        const auto self = std::exchange(under_way_, nullptr);
+        auto delivery = std::make_shared<std::pair<Callback<void(Outcome)>, Outcome>>(
+            std::exchange(done_, {}), std::move(outcome));
+        const auto call = [delivery, context = context_] {
+            delivery->first(std::move(delivery->second));
+        };
+        try {
+            context_->telling().post(call);
+        } catch (const std::exception&) {
+            // There is no thread for it. It must be called all the same.
+            call();
+        }
     }
 
     Callback<void(Outcome)> done_;

@@ -26,6 +26,8 @@ struct Outcome {
     Acquisition::End end = Acquisition::End::none;
     std::shared_ptr<HoldState> hold = nullptr;  ///< when admitted
     std::optional<Failure> failure = std::nullopt;
+    /// Which of the contenders it was about, as far as that is known.
+    std::size_t failed_at = 0;
 };
 
 /// An acquisition under way: the machine, and everything that it needs to hear of while it waits

@@ -46,6 +46,7 @@ std::shared_ptr<Context> Context::make(Parts parts) {
         [weak = std::weak_ptr(context)](const Failure& failure) {
             if (const auto self = weak.lock()) self->report(failure);
         });
+    context->keeper_->belong_to(context);
     return context;
 }
 

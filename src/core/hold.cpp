@@ -29,28 +29,30 @@ Hold::~Hold() {
 }
 
 std::uint64_t Hold::fence() const noexcept {
-    return state_->fences().front();
+    return state_ ? state_->fences().front() : 0;
 }
 const std::vector<std::uint64_t>& Hold::fences() const noexcept {
-    return state_->fences();
+    static const auto& none = *new std::vector<std::uint64_t>;
+    return state_ ? state_->fences() : none;
 }
 const std::string& Hold::name() const noexcept {
-    return state_->name();
+    static const auto& none = *new std::string;
+    return state_ ? state_->name() : none;
 }
 bool Hold::held() const noexcept {
-    return state_->held();
+    return state_ && state_->held();
 }
 std::chrono::nanoseconds Hold::remaining() const noexcept {
-    return state_->remaining();
+    return state_ ? state_->remaining() : std::chrono::nanoseconds::zero();
 }
 std::stop_token Hold::lost() const noexcept {
-    return state_->lost();
+    return state_ ? state_->lost() : std::stop_token();
 }
 Loss Hold::loss() const noexcept {
-    return state_->loss();
+    return state_ ? state_->loss() : Loss::none;
 }
 Released Hold::release() noexcept {
-    return state_->release();
+    return state_ ? state_->release() : Released::unknown;
 }
 
 }  // namespace holdfast::inline v0

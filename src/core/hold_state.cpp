@@ -69,6 +69,11 @@ Released HoldState::release() noexcept {
 Released HoldState::give_back() noexcept {
     over_.store(true, std::memory_order_release);
     for (const auto& kept : kept_) context_->keeper().forget(*kept);
+    if (inside_callback()) {
+        // An observer's, say: nothing can be waited for here.
+        for (const auto& kept : kept_) context_->take_out(kept->ticket(), kept->lease());
+        return Released::unknown;
+    }
     std::vector<Pending<Standing>> answers;
     answers.reserve(kept_.size());
     for (const auto& kept : kept_) answers.push_back(context_->store().leave(kept->ticket()));

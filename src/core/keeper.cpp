@@ -82,22 +82,31 @@ void Keeper::schedule_renewal(Kept& kept, std::shared_ptr<Kept> owned, Moment du
     arm_renewal();
 }
 
-/// Armed for the earliest only, and never for a later one: a hold that is taken and given back
-/// costs no system call, the alarm that it leaves behind finds nothing to do.
 void Keeper::arm_renewal() {
-    if (closed_ || renewals_.empty() || renewals_.begin()->first >= renewal_armed_) return;
-    renewal_armed_ = renewals_.begin()->first;
-    renewing_.at(renewal_armed_, [weak = weak_from_this()] {
-        if (const auto keeper = weak.lock()) keeper->renew_due();
-    });
+    rearm(renewing_, renewals_, renewal_armed_, renewal_timer_, &Keeper::renew_due);
 }
 
 void Keeper::arm_telling() {
-    if (closed_ || deadlines_.empty() || deadlines_.begin()->first >= telling_armed_) return;
-    telling_armed_ = deadlines_.begin()->first;
-    telling_.at(telling_armed_, [weak = weak_from_this()] {
-        if (const auto keeper = weak.lock()) keeper->tell_overdue();
+    rearm(telling_, deadlines_, telling_armed_, telling_timer_, &Keeper::tell_overdue);
+}
+
+/// Armed for the earliest only, and never for a later one: a hold that is taken and given back
+/// costs no system call, the alarm that it leaves behind finds nothing to do.
+void Keeper::rearm(Alarm& alarm, const Kept::Agenda& agenda, Moment& armed, Alarm::Timer& timer,
+                   void (Keeper::*due)()) {
+    if (closed_ || agenda.empty() || agenda.begin()->first >= armed) return;
+    const Moment earliest = agenda.begin()->first;
+    const Alarm::Timer set = alarm.at(earliest, [weak = weak_from_this(), due] {
+        const auto keeper = weak.lock();
+        const auto owner = keeper ? keeper->hold_owner() : nullptr;
+        if (owner) (keeper.get()->*due)();
     });
+    alarm.cancel(std::exchange(timer, set));
+    armed = earliest;
+}
+
+std::shared_ptr<const void> Keeper::hold_owner() const {
+    return owner_ ? owner_->lock() : std::shared_ptr<const void>(shared_from_this());
 }
 
 void Keeper::renew_due() {
@@ -138,7 +147,9 @@ void Keeper::send(Batch batch) {
     store_.renew(tickets, lease)
         .then([weak = weak_from_this(), batch = std::move(batch),
                sent](const Result<std::vector<Standing>>& result) {
-            if (const auto keeper = weak.lock()) keeper->answered(batch, sent, result);
+            const auto keeper = weak.lock();
+            const auto owner = keeper ? keeper->hold_owner() : nullptr;
+            if (owner) keeper->answered(batch, sent, result);
         });
 }
 

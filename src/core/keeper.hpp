@@ -68,6 +68,9 @@ public:
     Keeper(Store& store, const Clock& clock, Alarm& renewing, Alarm& telling,
            OnFailure renewal_failed);
 
+    /// Nothing of the above may go while the keeper works: it holds on to their owner meanwhile.
+    void belong_to(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
+
     /// Starts renewing what was confirmed by a request sent at `from`.
     void keep(const std::shared_ptr<Kept>& kept, Moment from,
               const std::shared_ptr<KeptListener>& listener);
@@ -95,6 +98,9 @@ private:
     void drop(Kept& kept);
     void arm_renewal();
     void arm_telling();
+    void rearm(Alarm& alarm, const Kept::Agenda& agenda, Moment& armed, Alarm::Timer& timer,
+               void (Keeper::*due)());
+    std::shared_ptr<const void> hold_owner() const;
 
     Store& store_;
     const Clock& clock_;
@@ -109,6 +115,9 @@ private:
     Kept::Agenda deadlines_;
     Moment renewal_armed_ = Moment::max();
     Moment telling_armed_ = Moment::max();
+    Alarm::Timer renewal_timer_ = 0;
+    Alarm::Timer telling_timer_ = 0;
+    std::optional<std::weak_ptr<const void>> owner_;
 };
 
 }  // namespace holdfast::inline v0::core

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <holdfast/patience.hpp>
-
 #include "core/lease.hpp"
 
 namespace holdfast::inline v0::core {
@@ -30,14 +28,20 @@ void check_name(const std::string& name) {
     }
 }
 
+std::string in_words(std::chrono::milliseconds time) {
+    using std::chrono::hours;
+    if (time % hours{1} == time.zero()) return std::to_string(time / hours{1}) + " h";
+    if (time % 1s == time.zero()) return std::to_string(time / 1s) + " s";
+    return std::to_string(time.count()) + " ms";
+}
+
 void check_lease(const std::string& name, std::chrono::milliseconds lease,
                  std::chrono::milliseconds store_limit) {
     const auto limit = std::min(longest_lease, store_limit);
     if (lease >= shortest_lease && lease <= limit) return;
     refuse(errc::invalid_argument, name,
-           "a lease of " + std::to_string(lease.count()) + " ms; it must be from " +
-               std::to_string(shortest_lease.count()) + " ms to " + std::to_string(limit.count()) +
-               " ms");
+           "a lease of " + in_words(lease) + "; it must be from " + in_words(shortest_lease) +
+               " to " + in_words(limit));
 }
 
 void check_supported(const std::string& name, const Store& store, std::uint64_t capacity,
@@ -55,7 +59,7 @@ void check_supported(const std::string& name, const Store& store, std::uint64_t 
 
 Request with(Request request, std::optional<std::chrono::nanoseconds> patience,
              std::stop_token stop) {
-    if (patience) request.patience = holdfast::patience(*patience);
+    request.patience = patience;
     request.stop = std::move(stop);
     return request;
 }
@@ -167,14 +171,15 @@ void Lock::async_acquire(std::uint64_t weight, std::optional<std::chrono::nanose
 }
 
 Attempt Lock::attempt(Outcome outcome) const {
-    if (outcome.end == End::failed) throw_failure(names_.front(), *outcome.failure);
+    if (outcome.end == End::failed) throw_failure(names_[outcome.failed_at], *outcome.failure);
     if (outcome.end != End::admitted) return {};
     return HoldState::hold(std::move(outcome.hold));
 }
 
 void Lock::refuse_second_lock() const {
     refuse(errc::deadlock, names_.front(),
-           "this thread has locked it already and would wait for itself; use RecursiveMutex");
+           "this thread has locked it already and would wait for itself; unlock it first, or use a "
+           "RecursiveMutex for a lock that is taken again");
 }
 
 }  // namespace holdfast::inline v0::core

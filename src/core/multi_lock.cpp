@@ -16,8 +16,8 @@ Hold MultiLock::acquire(std::stop_token stop) {
 Attempt MultiLock::try_acquire() {
     return state_->lock.try_acquire(all);
 }
-Attempt MultiLock::try_acquire_for(std::chrono::nanoseconds patience, std::stop_token stop) {
-    return state_->lock.try_acquire_for(all, patience, std::move(stop));
+Attempt MultiLock::try_acquire_for(Wait patience, std::stop_token stop) {
+    return state_->lock.try_acquire_for(all, patience.count(), std::move(stop));
 }
 void MultiLock::async_acquire(OnAcquired done, std::stop_token stop) {
     state_->lock.async_acquire(all, std::nullopt, std::move(done), std::move(stop));

@@ -32,15 +32,14 @@ Hold Mutex::acquire(std::stop_token stop) {
 Attempt Mutex::try_acquire() {
     return state_->lock.try_acquire(all);
 }
-Attempt Mutex::try_acquire_for(std::chrono::nanoseconds patience, std::stop_token stop) {
-    return state_->lock.try_acquire_for(all, patience, std::move(stop));
+Attempt Mutex::try_acquire_for(Wait patience, std::stop_token stop) {
+    return state_->lock.try_acquire_for(all, patience.count(), std::move(stop));
 }
 void Mutex::async_acquire(OnAcquired done, std::stop_token stop) {
     state_->lock.async_acquire(all, std::nullopt, std::move(done), std::move(stop));
 }
-void Mutex::async_try_acquire_for(std::chrono::nanoseconds patience, OnAcquired done,
-                                  std::stop_token stop) {
-    state_->lock.async_acquire(all, patience, std::move(done), std::move(stop));
+void Mutex::async_try_acquire_for(Wait patience, OnAcquired done, std::stop_token stop) {
+    state_->lock.async_acquire(all, patience.count(), std::move(done), std::move(stop));
 }
 
 const std::string& Mutex::name() const noexcept {

@@ -16,9 +16,8 @@ Hold Semaphore::acquire(std::uint32_t permits, std::stop_token stop) {
 Attempt Semaphore::try_acquire(std::uint32_t permits) {
     return state_->lock.try_acquire(permits);
 }
-Attempt Semaphore::try_acquire_for(std::chrono::nanoseconds patience, std::uint32_t permits,
-                                   std::stop_token stop) {
-    return state_->lock.try_acquire_for(permits, patience, std::move(stop));
+Attempt Semaphore::try_acquire_for(Wait patience, std::uint32_t permits, std::stop_token stop) {
+    return state_->lock.try_acquire_for(permits, patience.count(), std::move(stop));
 }
 void Semaphore::async_acquire(OnAcquired done, std::uint32_t permits, std::stop_token stop) {
     state_->lock.async_acquire(permits, std::nullopt, std::move(done), std::move(stop));

@@ -61,8 +61,8 @@ Hold SharedMutex::acquire(std::stop_token stop) {
 Attempt SharedMutex::try_acquire() {
     return state_->lock.try_acquire(all);
 }
-Attempt SharedMutex::try_acquire_for(std::chrono::nanoseconds patience, std::stop_token stop) {
-    return state_->lock.try_acquire_for(all, patience, std::move(stop));
+Attempt SharedMutex::try_acquire_for(Wait patience, std::stop_token stop) {
+    return state_->lock.try_acquire_for(all, patience.count(), std::move(stop));
 }
 void SharedMutex::async_acquire(OnAcquired done, std::stop_token stop) {
     state_->lock.async_acquire(all, std::nullopt, std::move(done), std::move(stop));
@@ -73,9 +73,8 @@ Hold SharedMutex::acquire_shared(std::stop_token stop) {
 Attempt SharedMutex::try_acquire_shared() {
     return state_->lock.try_acquire(one_share);
 }
-Attempt SharedMutex::try_acquire_shared_for(std::chrono::nanoseconds patience,
-                                            std::stop_token stop) {
-    return state_->lock.try_acquire_for(one_share, patience, std::move(stop));
+Attempt SharedMutex::try_acquire_shared_for(Wait patience, std::stop_token stop) {
+    return state_->lock.try_acquire_for(one_share, patience.count(), std::move(stop));
 }
 void SharedMutex::async_acquire_shared(OnAcquired done, std::stop_token stop) {
     state_->lock.async_acquire(one_share, std::nullopt, std::move(done), std::move(stop));

@@ -24,8 +24,12 @@ CallbackScope::~CallbackScope() {
     --callback_depth;
 }
 
+bool inside_callback() noexcept {
+    return callback_depth > 0;
+}
+
 void refuse_inside_callback() {
-    if (callback_depth > 0) {
+    if (inside_callback()) {
         throw std::logic_error("holdfast: waiting for a store inside one of its callbacks");
     }
 }
@@ -37,13 +41,19 @@ int poll_timeout(std::optional<Moment> until) noexcept {
         std::clamp<std::int64_t>(left.count(), 0, std::numeric_limits<int>::max()));
 }
 
+Error out_of_descriptors() {
+    return {errc::unreachable, "this process cannot open another descriptor (" +
+                                   std::generic_category().message(errno) +
+                                   "); close some, or raise the limit (ulimit -n)"};
+}
+
 Wire::State::~State() {
     if (interrupt >= 0) ::close(interrupt);
 }
 
 Wire::Wire() : state_(std::make_shared<State>()) {
     state_->interrupt = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (state_->interrupt < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+    if (state_->interrupt < 0) throw out_of_descriptors();
 }
 
 Wire::~Wire() {

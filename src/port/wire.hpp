@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <holdfast/callback.hpp>
+#include <holdfast/error.hpp>
 
 #include "port/clock.hpp"
 
@@ -23,6 +24,8 @@ public:
     CallbackScope(const CallbackScope&) = delete;
     CallbackScope& operator=(const CallbackScope&) = delete;
 };
+
+bool inside_callback() noexcept;
 
 /// Throws std::logic_error inside a CallbackScope.
 void refuse_inside_callback();
@@ -113,6 +116,9 @@ private:
     std::shared_ptr<State> state_;
     std::thread pump_;
 };
+
+/// What is wrong when a descriptor cannot be had, by errno.
+Error out_of_descriptors();
 
 /// How long poll() may block: -1 without a limit, else rounded up to a millisecond.
 int poll_timeout(std::optional<Moment> until) noexcept;

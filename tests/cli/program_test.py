@@ -95,11 +95,69 @@ class Usage(OnALocalStore):
             self.assertIn("holdfast run -n nightly -- ./nightly", out)
 
     def test_a_forgotten_separator_gets_a_hint(self):
-        self.assert_refused(["run", "deploy", "make", "all"], 64, "holdfast run deploy -- make all")
+        for words, meant in (
+            (["deploy", "make", "all"], "deploy -- make all"),
+            (["deploy", "sh", "-c", "x"], "deploy -- sh -c x"),
+            (["deploy", "sh", "-c", "a 'b'"], """deploy -- sh -c 'a '"'"'b'"'"''"""),
+            (["-n", "deploy", "make", "-j4"], "-n deploy -- make -j4"),
+            (["backup", "rsync", "--verbose"], "backup -- rsync --verbose"),
+            (["backup", "rsync", "--help"], "backup -- rsync --help"),
+            (["-xw", "5", "a", "-E3", "--lease=9s", "b", "-n"], "-xw 5 a -E3 --lease=9s -- b -n"),
+            (["-S", "redis://me:secret@host", "a", "b"], "-S redis://...@host a -- b"),
+        ):
+            with self.subTest(words):
+                hint = f"did you mean: holdfast run {meant}?\n"
+                self.assert_refused(["run", *words], 64, hint)
+
+    def test_a_forgotten_separator_beside_a_wrong_option(self):
+        self.assert_refused(["run", "--dance", "a", "make"], 64, "--dance", "put -- before")
+
+    def test_a_hint_reads_back(self):
+        word = "a\\b\n\x1b'c"
+        _, _, err = self.call("run", "a", "printf", "%s", word)
+        shown = err.split("holdfast run a -- ", 1)[1].rstrip("?\n")
+        done = subprocess.run(["bash", "-c", shown], stdout=subprocess.PIPE, text=True, timeout=20)
+        self.assertEqual(done.stdout, word)
 
     def test_no_command(self):
         self.assert_refused(["run", "deploy"], 64, "holdfast run deploy -- COMMAND")
+        self.assert_refused(["run", "deploy", "-n"], 64, "holdfast run deploy -n -- COMMAND")
         self.assert_refused(["run", "deploy", "--"], 64, "no command")
+        self.assert_refused(["run", "deploy", "--", ""], 64, "the command", "empty")
+
+    def test_an_unknown_command_is_named(self):
+        for words in (["runn"], ["shwo", "a"], ["runn", "a", "--", "true"]):
+            self.assert_refused(words, 64, f"'{words[0]}'", "run", "list")
+
+    def test_a_wrong_duration_names_its_option(self):
+        self.assert_refused(["run", "-w", "-1", "a", "--", "true"], 64, "--wait", "negative")
+        self.assert_refused(["run", "--lease", "-1s", "a", "--", "true"], 64, "--lease", "negative")
+        self.assert_refused(["run", "-w", "-x", "a", "--", "true"], 64, "--wait", "no duration")
+
+    def test_an_empty_store_is_refused_but_an_empty_variable_is_unset(self):
+        self.assert_refused(["run", "-S", "", "a", "--", "true"], 64, "--store", "empty")
+        self.assert_refused(["run", "--store=", "a", "b", "--", "true"], 64, "--store", "empty")
+        self.assert_refused(["list", "-S", ""], 64, "--store", "empty")
+        # The default folder is the user's own, so only as far as the parser goes.
+        self.environment["HOLDFAST_STORE"] = ""
+        self.assert_refused(["run", "a", "true"], 64, "did you mean: holdfast run a -- true?")
+
+    def test_what_is_quoted_stays_on_one_line(self):
+        for words in (
+            ["run", "a", "--", "./no\nwhere\x1b[2J"],
+            ["list", "a", "b\nc\x1b[2J"],
+            ["dance\n\x1b[2J"],
+            ["run", "a\n\x1b[2J", "b"],
+            ["run", "-w", "1\n\x1b[2J\x9b", "a", "--", "true"],
+        ):
+            with self.subTest(words):
+                _, _, err = self.call(*words)
+                self.assertRegex(err, r"\Aholdfast: [^\x00-\x1f\x7f-\x9f]+\n\Z")
+                self.assertIn("\\x0a", err)
+                self.assertIn("\\x1b[2J", err)
+
+    def test_the_help_warns_of_a_killed_wrapper(self):
+        self.assertRegex(self.call("run", "--help")[1], r"SIGKILL.*without its lock.*fence")
 
     def test_no_name(self):
         self.assert_refused(["run", "--", "true"], 64, "NAME")
@@ -146,10 +204,33 @@ class ExitCodes(OnALocalStore):
         (self.folder / "text").write_text("no program")
         self.assert_refused(["run", "a", "--", "./text"], 126, "./text")
 
+    def test_a_script_without_an_interpreter_runs_in_the_shell(self):
+        script = self.folder / "script"
+        script.write_text('echo "$0 $1"; exit 7\n')
+        script.chmod(0o755)
+        self.assertEqual(self.call("run", "a", "--", "./script", "x"), (7, "./script x\n", ""))
+        self.environment["PATH"] = f"/nowhere:{self.folder}:" + os.environ["PATH"]
+        self.assertEqual(self.call("run", "a", "--", "script", "x"), (7, f"{script} x\n", ""))
+
+    def test_a_store_that_cannot_be_made(self):
+        limited = 'ulimit -f 0; exec "$0" run -S "$1" a -- true'
+        done = subprocess.run(
+            ["sh", "-c", limited, PROGRAM, self.environment["HOLDFAST_STORE"]],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=20,
+        )
+        self.assertEqual((done.returncode, done.stdout), (69, ""), done.stderr)
+        self.assertRegex(done.stderr, r"\Aholdfast: [^\n]+\n\Z")
+
     def test_bad_configuration(self):
         self.assert_refused(["list", "-S", "carrier-pigeon://x"], 78, "carrier-pigeon", "local")
         self.assert_refused(["list", "-S", "local:?color=red"], 78, "color", "mode")
         self.assert_refused(["list", "-S", f"local://{self.folder}/text/x"], 78)
+
+    def test_a_store_that_would_exclude_nobody(self):
+        for url in ("memory:", "memory:shared"):
+            self.assert_refused(["run", "-S", url, "a", "--", "true"], 78, "exclude nobody")
+            self.environment["HOLDFAST_STORE"] = url
+            self.assert_refused(["list"], 78, "memory: is inside one process")
 
     def test_another_capacity(self):
         self.hold("a", "-j", "3")
@@ -238,6 +319,13 @@ class Environment(OnALocalStore):
         self.assertEqual(seen["HOLDFAST_NAME"], "a\nb")
         self.assertEqual(len(seen["HOLDFAST_FENCE"].split()), 2)
 
+    def test_closed_descriptors_do_not_become_the_stores(self):
+        for closed in ("2>&-", ">&- 2>&-", "<&- >&- 2>&-"):
+            script = f'exec "$0" run --verbose a -- true {closed}'
+            done = subprocess.run(["sh", "-c", script, PROGRAM], env=self.environment, timeout=20)
+            self.assertEqual(done.returncode, 0)
+            self.assertEqual(self.listed(), [])
+
     def test_standard_input_reaches_the_command(self):
         out = subprocess.run(
             [PROGRAM, "run", "a", "--", "cat"],
@@ -265,6 +353,23 @@ class Listing(OnALocalStore):
         self.assertLessEqual(holder["lease_left_ms"], 30000)
         self.assertEqual([r["name"] for r in self.listed()], ["jobs/1", "other"])
 
+    def test_the_fence_keeps_all_its_digits(self):
+        script = "echo $HOLDFAST_FENCE; exec sleep 60"
+        fence = self.start("run", "a", "--", "sh", "-c", script).stdout.readline().strip()
+        self.assertGreater(int(fence), 0)
+        self.assertIn(f'"fence": {fence},', self.call("list", "--json")[1])
+
+    def test_a_full_device_is_told(self):
+        self.hold("a")
+        for words in (["list"], ["list", "--json"]):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run(
+                    [PROGRAM, *words], env=self.environment,
+                    stdout=full, stderr=subprocess.PIPE, text=True, timeout=20,
+                )
+            self.assertNotEqual(done.returncode, 0)
+            self.assertRegex(done.stderr, r"\Aholdfast: [^\n]*No space left[^\n]*\n\Z")
+
     def test_a_name_cannot_steer_the_terminal(self):
         self.hold("a\x1b[2J\n")
         _, out, _ = self.call("list")
@@ -274,12 +379,14 @@ class Listing(OnALocalStore):
 
 class Signals(OnALocalStore):
     def test_the_command_gets_them(self):
-        script = 'trap "echo got; exit 5" TERM; echo in; while :; do sleep 0.05; done'
-        holder = self.start("run", "a", "--", "sh", "-c", script)
-        self.assertEqual(holder.stdout.readline(), "in\n")
-        holder.terminate()
-        out, _ = holder.communicate(timeout=20)
-        self.assertEqual((out, holder.returncode), ("got\n", 5))
+        for name in ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2"):
+            with self.subTest(name):
+                script = f'trap "echo got; exit 5" {name}; echo in; while :; do sleep 0.05; done'
+                holder = self.start("run", "a", "--", "sh", "-c", script)
+                self.assertEqual(holder.stdout.readline(), "in\n")
+                holder.send_signal(getattr(signal, "SIG" + name))
+                out, _ = holder.communicate(timeout=20)
+                self.assertEqual((out, holder.returncode), ("got\n", 5))
 
     def test_a_waiter_leaves_the_line_and_dies_by_it(self):
         self.hold("a")
@@ -300,6 +407,10 @@ class Signals(OnALocalStore):
     def test_the_command_starts_with_nothing_blocked(self):
         _, out, _ = self.call("run", "a", "--", "grep", "^SigBlk", "/proc/self/status")
         self.assertEqual(int(out.split()[1], 16), 0)
+
+    def test_the_command_is_still_ended_at_the_file_size_limit(self):
+        script = "ulimit -f 0; exec head -c 1 /dev/zero > big"
+        self.assertEqual(self.call("run", "a", "--", "sh", "-c", script)[0], 128 + signal.SIGXFSZ)
 
 
 if __name__ == "__main__":

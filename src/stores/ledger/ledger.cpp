@@ -38,14 +38,16 @@ Entry entry(const Contender& contender, std::uint64_t ticket, Standing standing)
 }
 
 Failure conflict(const LinePage& page, const Contender& contender) {
-    const auto name = [](Fairness fairness) {
-        return fairness == Fairness::fifo ? "fifo" : "barging";
+    const auto words = [](std::uint64_t capacity, Fairness fairness) {
+        const std::string kind =
+            capacity == all ? "an exclusive or shared lock" : std::to_string(capacity) + " permits";
+        return kind + (fairness == Fairness::fifo ? ", fifo" : ", barging");
     };
     return {errc::conflict, Effect::none,
-            "in use with capacity " + std::to_string(page.head().capacity) + " and " +
-                name(page.head().fairness) + ", asked for with capacity " +
-                std::to_string(contender.capacity) + " and " + name(contender.fairness) +
-                "; all users of a resource must agree on both"};
+            contender.resource + " is in use as " +
+                words(page.head().capacity, page.head().fairness) + ", and asked for as " +
+                words(contender.capacity, contender.fairness) +
+                "; all users of a resource must agree"};
 }
 
 Place place(const LinePage& page, const Row<Record>& row, Moment now) {

@@ -43,15 +43,17 @@ void Watchers::call(const Nonce& nonce, const Standing& standing) {
         entry = found->second;
         ++entry->calls_in_progress;
     }
-    {
-        const CallbackScope scope;
-        const void* outer = std::exchange(entry_called_here, entry.get());
-        entry->line_moved(standing);
+    const CallbackScope scope;
+    const void* outer = std::exchange(entry_called_here, entry.get());
+    // However it ends: a destructor may be waiting for that.
+    const auto end_call = [&](void*) {
         entry_called_here = outer;
-    }
-    const std::lock_guard guard(mutex_);
-    --entry->calls_in_progress;
-    call_ended_.notify_all();
+        const std::lock_guard guard(mutex_);
+        --entry->calls_in_progress;
+        call_ended_.notify_all();
+    };
+    const std::unique_ptr<void, decltype(end_call)> ended(this, end_call);
+    entry->line_moved(standing);
 }
 
 void Watchers::call(std::span<const Told> told, ClientId client) {

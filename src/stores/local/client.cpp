@@ -163,9 +163,14 @@ std::vector<ClientId> LocalClient::tell(std::span<const ledger::Told> others) {
     std::vector<ledger::Told> untold;
     for (const ledger::Told& told : others) {
         const auto answer = doorbell_.tell(told);
-        if (answer == Doorbell::Answer::full) untold.push_back(told);
-        if (answer != Doorbell::Answer::nobody) continue;
-        if (!is_seated(premises_.control_file(), told.client)) dead.push_back(told.client);
+        if (answer == Doorbell::Answer::told) continue;
+        const bool gone =
+            answer == Doorbell::Answer::nobody && !is_seated(premises_.control_file(), told.client);
+        if (gone) {
+            dead.push_back(told.client);
+        } else {
+            untold.push_back(told);
+        }
     }
     if (!untold.empty()) write_to(untold);
     return dead;
@@ -220,20 +225,20 @@ bool LocalClient::is_dead(const Member& member) const {
            local::is_dead(member, premises_.control_file(), self_.process.pid_namespace);
 }
 
-bool LocalClient::bury_dead(std::span<const Member> suspects) {
+bool LocalClient::bury_dead(std::span<const Member> suspects, Station::Due* due) {
     Aftermath after;
     for (const Member& member : suspects) {
         if (is_dead(member)) after.dead.push_back(member.id);
     }
     if (after.dead.empty()) return false;
-    settle(std::move(after), nullptr);
+    settle(std::move(after), due);
     return true;
 }
 
-void LocalClient::bury_all_dead() {
+void LocalClient::bury_all_dead(Station::Due* due) {
     std::vector<Member> members;
     premises_.environment().transact([&](Table& table) { members = all_members(table); });
-    bury_dead(members);
+    bury_dead(members, due);
 }
 
 int LocalClient::share_seat() {
@@ -309,7 +314,7 @@ void LocalClient::look_around(Station::Due& due) noexcept {
 void LocalClient::catch_up(Station::Due& due) {
     open_mail(due);
     try {
-        bury_all_dead();
+        bury_all_dead(&due);
     } catch (const Error&) {
         behind_ = true;
     }

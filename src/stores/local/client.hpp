@@ -91,9 +91,9 @@ public:
     /// The clients of other processes that keep a newcomer out of this line.
     std::vector<Member> in_the_way(Step& step, const std::string& resource) const;
     /// Buries those of the given clients that are dead; whether there were any.
-    bool bury_dead(std::span<const Member> suspects);
-    /// Buries all that are dead.
-    void bury_all_dead();
+    bool bury_dead(std::span<const Member> suspects, Station::Due* due = nullptr);
+    /// Buries all that are dead. Watches are called before it returns, or are left in `due`.
+    void bury_all_dead(Station::Due* due = nullptr);
 
     /// From now on the client is dead when its seat is free, even if this process ends before: the
     /// descriptor, which is the caller's, shares the seat with whoever gets it.

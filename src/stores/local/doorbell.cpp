@@ -30,11 +30,7 @@ int datagram_socket() {
     return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-struct Message {
-    Nonce nonce{};
-    Standing::State state = Standing::State::waiting;
-};
-static_assert(sizeof(Message) == 17);
+constexpr int how = MSG_DONTWAIT | MSG_NOSIGNAL;
 
 /// Enough for a busy line; finding a socket by its path costs more than ringing.
 constexpr std::size_t most_lines = 64;
@@ -65,14 +61,20 @@ std::optional<ledger::Told> Doorbell::hear() noexcept {
 
 Doorbell::Answer Doorbell::tell(const ledger::Told& told) noexcept {
     const std::lock_guard guard(mutex_);
-    const int line = line_to(told.client);
-    if (line < 0) return Answer::nobody;
     const Message message{.nonce = told.nonce, .state = told.state};
-    const auto sent = send(line, &message, sizeof message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const int line = line_to(told.client);
+    const auto sent = line >= 0 ? send(line, &message, sizeof message, how) : shout(told, message);
     if (sent == sizeof message) return Answer::told;
     if (errno == EAGAIN || errno == ENOBUFS) return Answer::full;
     lines_.erase(told.client);
     return Answer::nobody;
+}
+
+/// To one that there is no line to, because this process has no descriptor left for another.
+ssize_t Doorbell::shout(const ledger::Told& told, const Message& message) const noexcept {
+    const sockaddr_un address = address_of(folder_, told.client);
+    return sendto(socket_.get(), &message, sizeof message, how,
+                  reinterpret_cast<const sockaddr*>(&address), sizeof address);
 }
 
 /// A socket for each: what one client does not read must not fill up what the others are sent.

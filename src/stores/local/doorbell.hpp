@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sys/types.h>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -40,7 +41,14 @@ public:
     static void remove_all(const Folder& folder) noexcept;
 
 private:
+    struct Message {
+        Nonce nonce{};
+        Standing::State state = Standing::State::waiting;
+    };
+    static_assert(sizeof(Message) == 17);
+
     int line_to(ledger::ClientId other);
+    ssize_t shout(const ledger::Told& told, const Message& message) const noexcept;
 
     const Folder& folder_;
     ledger::ClientId client_;

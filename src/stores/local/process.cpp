@@ -13,9 +13,11 @@
 namespace holdfast::inline v0::local {
 
 ProcessIdentity this_process() {
+    const auto started = start_time_of(getpid());
+    // Without it nobody could tell this process from a later one with its pid.
     return {.pid = getpid(),
-            .start_time = start_time_of(getpid()).value_or(0),
-            .pid_namespace = own_pid_namespace()};
+            .start_time = started.value_or(0),
+            .pid_namespace = started ? own_pid_namespace() : 0};
 }
 
 std::uint64_t own_pid_namespace() {

@@ -1,5 +1,7 @@
 #include "stores/local/roster.hpp"
 
+#include <signal.h>
+#include <cerrno>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -54,7 +56,11 @@ void strike(Table& table, ClientId id) {
 bool is_dead(const Member& member, int control_file, std::uint64_t here) {
     if (!is_seated(control_file, member.id)) return true;
     if (member.dead_when == DeadWhen::seat_free || !member.process.is_in(here)) return false;
-    return start_time_of(member.process.pid) != member.process.start_time;
+    // Only proof counts: that /proc does not answer (no descriptor left, hidden from this user)
+    // proves nothing.
+    if (kill(member.process.pid, 0) != 0 && errno == ESRCH) return true;
+    const auto started = start_time_of(member.process.pid);
+    return started && *started != member.process.start_time;
 }
 
 }  // namespace holdfast::inline v0::local

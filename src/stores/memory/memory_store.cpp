@@ -1,5 +1,6 @@
 #include "stores/memory/memory_store.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "port/fork.hpp"
 #include "stores/ledger/ledger.hpp"
 #include "stores/ledger/watchers.hpp"
 
@@ -125,13 +127,16 @@ private:
 
 /// The stores that have a name. Never destroyed: see Client.
 struct Named {
+    ForkMark mark;
     std::mutex mutex;
     std::map<std::string, std::weak_ptr<Store>> stores;
 };
 
 Named& named() {
-    static Named& instance = *new Named;
-    return instance;
+    static std::atomic<Named*> instance = new Named;
+    // A forked child starts anew: a thread of the parent may have had these locked.
+    if (instance.load()->mark.inherited()) instance = new Named;
+    return *instance;
 }
 
 const SystemClock& system_clock() {
@@ -143,8 +148,9 @@ const SystemClock& system_clock() {
 
 std::shared_ptr<Store> open_memory(const std::string& name) {
     if (name.empty()) return open_memory(system_clock());
-    const std::lock_guard guard(named().mutex);
-    auto& known = named().stores[name];
+    Named& registry = named();
+    const std::lock_guard guard(registry.mutex);
+    auto& known = registry.stores[name];
     auto store = known.lock();
     if (!store)
         known = store = std::make_shared<MemoryStore>(system_clock(), "memory store " + name);

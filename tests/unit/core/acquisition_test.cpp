@@ -30,9 +30,13 @@ Failure failure(Effect effect) {
 /// A script: what happens, and what the machine wants then.
 class Script : public testing::Test {
 protected:
-    static Acquisition of(std::vector<std::string> resources, bool together = true) {
+    static Acquisition of(std::vector<std::string> resources, bool together = true,
+                          Patience patience = Patience::wait) {
         std::vector<Contender> contenders;
-        for (auto& resource : resources) contenders.push_back(contender(std::move(resource)));
+        for (auto& resource : resources) {
+            contenders.push_back(contender(std::move(resource)));
+            contenders.back().patience = patience;
+        }
         return {std::move(contenders), together};
     }
     static Acquisition waiting_for(std::string resource) {
@@ -71,8 +75,16 @@ TEST_F(Script, AFreeResourceIsEnteredAndHeld) {
     EXPECT_EQ(machine.parts().front().fence, 7U);
 }
 
-TEST_F(Script, ABusyOneThatDoesNotWaitEndsAndLeavesNothing) {
+TEST_F(Script, OneThatWaitsButFindsItsEarlierCopyGoneIsTold) {
     auto machine = of({"a"});
+    machine.resume(Acquisition::Started{});
+    EXPECT_EQ(entered(machine, {entry("a", State::gone)}), Do::finish);
+    EXPECT_EQ(machine.end(), End::failed);
+    EXPECT_EQ(machine.failure().code, errc::lost);
+}
+
+TEST_F(Script, ABusyOneThatDoesNotWaitEndsAndLeavesNothing) {
+    auto machine = of({"a"}, true, Patience::none);
     machine.resume(Acquisition::Started{});
     EXPECT_EQ(entered(machine, {entry("a", State::gone)}), Do::finish);
     EXPECT_EQ(machine.end(), End::busy);
@@ -244,7 +256,7 @@ TEST_F(Script, SeveralAreEnteredTogetherAndThoseBehindAWaitAfterIt) {
 }
 
 TEST_F(Script, SeveralAreEnteredOneByOneWhereTheStoreCannotDoMore) {
-    auto machine = of({"a", "b"}, false);
+    auto machine = of({"a", "b"}, false, Patience::none);
     machine.resume(Acquisition::Started{});
     EXPECT_EQ(machine.to_enter().size(), 1U);
     EXPECT_EQ(entered(machine, {entry("a", State::admitted, 1)}), Do::enter);

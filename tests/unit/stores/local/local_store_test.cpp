@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <algorithm>
+#include <fstream>
 
 #include "stores/local/control.hpp"
 #include "stores/local/environment.hpp"
@@ -165,11 +168,28 @@ TEST(LocalStore, PassesThePlaceOnAlthoughAForkedChildOfTheKilledHolderLives) {
     kill(grandchild, SIGKILL);
 }
 
+void write_to(const char* file, const std::string& text) {
+    std::ofstream(file) << text;
+}
+
+/// For the children of this process, which has one thread: where that is not permitted, in a user
+/// namespace of its own, as the same user.
+bool enter_new_pid_namespace() {
+    const std::string user = std::to_string(geteuid());
+    const std::string group = std::to_string(getegid());
+    if (unshare(CLONE_NEWPID) == 0) return true;
+    if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) return false;
+    write_to("/proc/self/setgroups", "deny");
+    write_to("/proc/self/uid_map", user + " " + user + " 1");
+    write_to("/proc/self/gid_map", group + " " + group + " 1");
+    return std::to_string(geteuid()) == user;
+}
+
 TEST(LocalStore, PassesThePlaceOfAHolderInAnotherPidNamespaceOn) {
     const ScratchFolder scratch;
     const auto store = open(scratch);
     ChildProcess other([&](ChildProcess::Parent parent) {
-        if (unshare(CLONE_NEWPID) != 0) {
+        if (!enter_new_pid_namespace()) {
             parent.say("not permitted");
             return;
         }
@@ -183,7 +203,8 @@ TEST(LocalStore, PassesThePlaceOfAHolderInAnotherPidNamespaceOn) {
         pause();
     });
     const std::string said = other.hear();
-    if (said == "not permitted") GTEST_SKIP() << "no right to make a PID namespace";
+    if (said == "not permitted")
+        GTEST_SKIP() << "no PID namespace can be made here, not even in a user namespace";
     ASSERT_EQ(said, "holds as 1");
     const Entry entry = enter(*store, contender("jobs", 2));
     EXPECT_EQ(entry.standing.state, State::waiting);
@@ -208,6 +229,58 @@ TEST(LocalStore, PassesThePlaceOfADeadWaiterOver) {
     // Offered to the dead one first, whose doorbell nobody answers.
     EXPECT_TRUE(store->leave(first.ticket).get().ok());
     EXPECT_EQ(renew(*store, third.ticket).state, State::admitted);
+}
+
+/// Takes all descriptors that this process may still open.
+class NoDescriptorLeft {
+public:
+    NoDescriptorLeft() {
+        getrlimit(RLIMIT_NOFILE, &before_);
+        rlimit small = before_;
+        small.rlim_cur = 128;
+        setrlimit(RLIMIT_NOFILE, &small);
+        while (true) {
+            const int taken = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+            if (taken < 0) break;
+            taken_.push_back(taken);
+        }
+    }
+    ~NoDescriptorLeft() {
+        for (const int taken : taken_) ::close(taken);
+        setrlimit(RLIMIT_NOFILE, &before_);
+    }
+
+private:
+    rlimit before_{};
+    std::vector<int> taken_;
+};
+
+TEST(LocalStore, TakesNoHolderForDeadBecauseItCannotLook) {
+    const ScratchFolder scratch;
+    const auto store = open(scratch);
+    ChildProcess other = holder(scratch);
+    ASSERT_EQ(other.hear(), "holds");
+    {
+        const NoDescriptorLeft none;
+        EXPECT_EQ(enter(*store, contender("jobs", 2, Patience::none)).standing.state, State::gone);
+    }
+    EXPECT_EQ(enter(*store, contender("jobs", 3, Patience::none)).standing.state, State::gone);
+    other.kill();
+    EXPECT_EQ(enter(*store, contender("jobs", 4, Patience::none)).standing.state, State::admitted);
+}
+
+TEST(LocalStore, TellsTheNextOneWithNoDescriptorLeft) {
+    const ScratchFolder scratch;
+    const auto ada = open(scratch);
+    const auto bob = open(scratch);
+    const Entry first = enter(*ada, contender("jobs", 1));
+    const Entry second = enter(*bob, contender("jobs", 2));
+    Listener listener(*bob, second.ticket);
+    {
+        const NoDescriptorLeft none;
+        EXPECT_TRUE(ada->leave(first.ticket).get().ok());
+    }
+    EXPECT_TRUE(listener.hears(State::offered));
 }
 
 TEST(LocalStore, DoesNotLetADeadHolderKeepOutOneWhoWillNotWait) {
@@ -362,7 +435,9 @@ TEST(LocalStore, WhoseFolderWasRemovedTellsItsHoldersAndIsNewForOthers) {
     EXPECT_EQ(renewed.failure().code, errc::unreachable);
     EXPECT_NE(renewed.failure().sentence.find("removed while in use"), std::string::npos);
     const auto bob = open(scratch);
-    EXPECT_EQ(enter(*bob, contender("jobs", 2)).standing.state, State::admitted);
+    const Entry next = enter(*bob, contender("jobs", 2));
+    EXPECT_EQ(next.standing.state, State::admitted);
+    EXPECT_GT(next.standing.fence, entry.standing.fence) << "nothing of the old folder is left";
     const Contender late = contender("jobs", 3);
     EXPECT_FALSE(ada->enter({&late, 1}).get().ok());
 }

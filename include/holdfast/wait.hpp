@@ -15,11 +15,11 @@ public:
     template <class ClockType, class Duration>
     static Wait until(const std::chrono::time_point<ClockType, Duration>& deadline) {
         const auto now = ClockType::now();
-        if (deadline <= now) return std::chrono::nanoseconds::zero();
         // Either side alone may be all that its type can hold.
         const std::chrono::duration<double> left =
             std::chrono::duration<double>(deadline.time_since_epoch()) -
             std::chrono::duration<double>(now.time_since_epoch());
+        if (left <= left.zero()) return std::chrono::nanoseconds::zero();
         return left < std::chrono::hours{24} ? Wait(deadline - now) : Wait(left);
     }
 

@@ -379,7 +379,9 @@ TEST_P(Port, AnotherCapacityIsRefusedToTheLaterOne) {
 }
 
 TEST_P(Port, AnotherFairnessIsRefusedToTheLaterOne) {
-    if (!store_->capabilities().barging || !store_->capabilities().fifo) GTEST_SKIP();
+    if (!store_->capabilities().barging || !store_->capabilities().fifo) {
+        GTEST_SKIP() << GetParam().name << " knows one fairness only: there is no other to refuse";
+    }
     enter(contender());
     auto barging = contender();
     barging.fairness = holdfast::Fairness::barging;

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "stores/open_store.hpp"
+#include "support/contender.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace holdfast::test {
@@ -44,12 +45,24 @@ std::unique_ptr<Site> make() {
 std::vector<StoreUnderTest> stores() {
     return {
 #ifdef HOLDFAST_STORE_MEMORY
-        {"memory", make<MemorySite>},
+        {.name = "memory",
+         .make = make<MemorySite>,
+         .between_processes = false,
+         .notices_death = false},
 #endif
 #ifdef HOLDFAST_STORE_LOCAL
-        {"local", make<LocalSite>},
+        {.name = "local",
+         .make = make<LocalSite>,
+         .between_processes = true,
+         .notices_death = true},
 #endif
     };
+}
+
+std::vector<StoreUnderTest> stores_between_processes() {
+    auto some = stores();
+    std::erase_if(some, [](const StoreUnderTest& store) { return !store.between_processes; });
+    return some;
 }
 
 Client Contract::another_client(ClientOptions options) const {
@@ -69,11 +82,7 @@ std::size_t Contract::holders(const std::string& name) const {
 }
 
 std::size_t Contract::waiters(const std::string& name) const {
-    std::size_t count = 0;
-    for (const auto& line : client_.inspect(name)) {
-        if (line.name == name) count += line.waiters.size();
-    }
-    return count;
+    return waiters_of(client_, name);
 }
 
 void Contract::break_holders(const std::string& name) const {

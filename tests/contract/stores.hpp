@@ -25,6 +25,10 @@ public:
 struct StoreUnderTest {
     std::string name;
     std::unique_ptr<Site> (*make)();
+    /// Processes that connect to one URL share one store: the cases with real processes run too.
+    bool between_processes;
+    /// A dead process's places are free at once, not only when their leases have ended.
+    bool notices_death;
 };
 
 inline void PrintTo(const StoreUnderTest& store, std::ostream* out) {
@@ -33,6 +37,8 @@ inline void PrintTo(const StoreUnderTest& store, std::ostream* out) {
 
 /// Every store that the contract holds for. A new one is added here and nowhere else.
 std::vector<StoreUnderTest> stores();
+/// Those of them that processes can share.
+std::vector<StoreUnderTest> stores_between_processes();
 
 /// What each case starts with: a fresh store and a client of it.
 class Contract : public testing::TestWithParam<StoreUnderTest> {
@@ -76,4 +82,11 @@ using Thread = std::jthread;
 
 #define HOLDFAST_FOR_EVERY_STORE(suite)                                                      \
     INSTANTIATE_TEST_SUITE_P(EveryStore, suite, testing::ValuesIn(holdfast::test::stores()), \
+                             [](const auto& about) { return about.param.name; })
+
+/// For cases with several processes. In a build without any such store there are none.
+#define HOLDFAST_FOR_EVERY_STORE_BETWEEN_PROCESSES(suite)                                   \
+    GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(suite);                                   \
+    INSTANTIATE_TEST_SUITE_P(EveryStore, suite,                                             \
+                             testing::ValuesIn(holdfast::test::stores_between_processes()), \
                              [](const auto& about) { return about.param.name; })

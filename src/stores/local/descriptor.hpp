@@ -1,6 +1,8 @@
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
+#include <array>
 #include <utility>
 
 namespace holdfast::inline v0::local {
@@ -25,6 +27,24 @@ public:
 
 private:
     int number_ = -1;
+};
+
+/// While it exists, what is opened is neither standard input nor output nor error. In a program
+/// that was started with those closed, whatever it prints would go into the store's files.
+class BeyondStandard {
+public:
+    BeyondStandard() {
+        for (Descriptor& place : places_) {
+            place = Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+            if (place.get() > STDERR_FILENO) {
+                place = Descriptor();
+                break;
+            }
+        }
+    }
+
+private:
+    std::array<Descriptor, STDERR_FILENO + 1> places_;
 };
 
 }  // namespace holdfast::inline v0::local

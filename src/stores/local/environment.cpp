@@ -47,6 +47,7 @@ Environment::~Environment() {
 void Environment::open() {
     // Made here, because its mode is nobody's umask's business. LMDB takes an empty one for new.
     folder_.open_file(table_file);
+    const BeyondStandard beyond;
     if (const int code = mdb_env_create(&environment_); code != 0) fail(code);
     // The size of the page, always: a smaller one would cut off the file under the others.
     mdb_env_set_mapsize(environment_, control_.page().map_size);

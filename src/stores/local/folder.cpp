@@ -143,6 +143,7 @@ void Folder::refuse_network() const {
 
 Descriptor Folder::open_file(const char* name) const {
     constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+    const BeyondStandard beyond;
     for (;;) {
         Descriptor file(openat(descriptor(), name, flags));
         if (!file && errno == ENOENT) {

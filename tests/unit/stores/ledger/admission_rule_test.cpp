@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <ostream>
 #include <random>
 #include <string>
 #include <vector>
@@ -52,6 +53,10 @@ private:
 struct Kind {
     std::uint64_t capacity;
     Fairness fairness;
+
+    friend void PrintTo(const Kind& kind, std::ostream* out) {
+        *out << kind.capacity << (kind.fairness == Fairness::fifo ? " fifo" : " barging");
+    }
 };
 
 class TheRule : public testing::TestWithParam<Kind> {

@@ -442,6 +442,24 @@ TEST(LocalStore, WhoseFolderWasRemovedTellsItsHoldersAndIsNewForOthers) {
     EXPECT_FALSE(ada->enter({&late, 1}).get().ok());
 }
 
+TEST(LocalStore, IsNotWrittenToByAProgramStartedWithItsStandardErrorClosed) {
+    const ScratchFolder scratch;
+    ChildProcess other([&](ChildProcess::Parent parent) {
+        for (const int standard : {0, 1, 2}) ::close(standard);
+        const auto store = open(scratch);
+        enter(*store, contender("jobs", 1));
+        std::size_t written = 0;
+        for (const int standard : {1, 2}) {
+            if (write(standard, "not for the store", 17) > 0) ++written;
+        }
+        parent.say(std::to_string(written));
+        pause();
+    });
+    EXPECT_EQ(other.hear(), "0");
+    const auto store = open(scratch);
+    EXPECT_EQ(enter(*store, contender("jobs", 2, Patience::none)).standing.state, State::gone);
+}
+
 TEST(LocalStore, IsOpenedByManyProcessesAtOnce) {
     const ScratchFolder scratch;
     std::vector<std::unique_ptr<ChildProcess>> children;

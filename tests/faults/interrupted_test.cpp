@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <csignal>
 #include <iostream>
 #include <random>
@@ -9,93 +8,26 @@
 
 #include "faults/processes.hpp"
 
-/// Many processes at once: nothing is counted twice, nothing gets stuck.
+/// Processes killed and stopped at any moment, also inside of the store.
 namespace holdfast::test {
 
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
 
-class Contention : public Processes {
+class Interrupted : public LocalProcesses {
 protected:
-    /// Runs `count` processes at once, each for `rounds`, and answers how long that took.
-    std::chrono::milliseconds run_together(const std::string& how, int count, int rounds) {
-        std::vector<Child> running;
-        for (int i = 0; i < count; ++i) running.push_back(busy(how, rounds));
-        EXPECT_TRUE(await([&] { return arena_->ready == count; }));
-        const auto started = Clock::now();
-        arena_->go = true;
-        for (Child& child : running) {
-            const auto status = child.ended(120s);
-            EXPECT_TRUE(status && WIFEXITED(*status) && WEXITSTATUS(*status) == 0);
-        }
-        return std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - started);
-    }
-
-    void expect_nothing_left() const {
-        EXPECT_TRUE(await([&] { return client_.inspect().empty(); }));
-    }
-
     SharedArena arena_{arena_file()};
 };
 
-TEST_F(Contention, EightProcessesCountTo40000) {
-    constexpr int rounds = sanitized ? 1000 : 5000;
-    const auto took = run_together("count", 8, rounds);
-    EXPECT_EQ(arena_->counter, 8U * rounds);
-    std::cout << 8 * rounds << " increments by 8 processes in " << took.count() << " ms\n";
-    expect_nothing_left();
-}
-
-TEST_F(Contention, SixtyFourThreadsCountTogether) {
-    constexpr int rounds = sanitized ? 50 : 500;
-    std::uint64_t counter = 0;
-    auto mutex = client_.mutex("counter");
-    const auto started = Clock::now();
-    {
-        std::vector<std::jthread> running;
-        for (int i = 0; i < 64; ++i) {
-            running.emplace_back([&] {
-                for (int round = 0; round < rounds; ++round) {
-                    const Hold hold = mutex.acquire();
-                    ++counter;
-                }
-            });
-        }
-    }
-    EXPECT_EQ(counter, 64U * rounds);
-    std::cout << 64 * rounds << " increments by 64 threads in "
-              << std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - started).count()
-              << " ms\n";
-    expect_nothing_left();
-}
-
-TEST_F(Contention, WritersAmongReadersOfEightProcessesMeetNobody) {
-    constexpr int rounds = sanitized ? 400 : 2000;
-    run_together("read_write", 8, rounds);
-    EXPECT_EQ(arena_->counter, 8U * rounds / 4);
-    EXPECT_EQ(arena_->meetings, 0);
-    EXPECT_GE(arena_->peak, 1);
-    expect_nothing_left();
-}
-
-TEST_F(Contention, ThreePermitsAmongEightProcessesHaveAPeakOfThree) {
-    run_together("permits", 8, sanitized ? 400 : 2000);
-    EXPECT_EQ(arena_->meetings, 0);
-    EXPECT_EQ(arena_->peak, 3);
-    expect_nothing_left();
-}
-
-TEST_F(Contention, AThousandKillsLeaveNothingStuckAndFencesRising) {
+TEST_F(Interrupted, AThousandKillsLeaveNothingStuckAndFencesRising) {
     constexpr int kills = sanitized ? 200 : 1000;
     constexpr std::size_t processes = 4;
     const auto seed = std::random_device{}();
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
     std::vector<Child> running;
-    for (std::size_t i = 0; i < processes; ++i)
-        running.push_back(busy("churn", static_cast<int>(i)));
+    for (std::size_t i = 0; i < processes; ++i) running.push_back(busy("churn", i));
     arena_->go = true;
     for (int i = 0; i < kills; ++i) {
         // One that is at work, at a moment of chance: a newcomer is given time to get there.
@@ -105,7 +37,7 @@ TEST_F(Contention, AThousandKillsLeaveNothingStuckAndFencesRising) {
             << "stuck after " << i << " kills";
         std::this_thread::sleep_for(std::chrono::microseconds{random() % 2000});
         running[victim].kill();
-        running[victim] = busy("churn", static_cast<int>(victim));
+        running[victim] = busy("churn", victim);
     }
     // The last ones still come through, and end by themselves.
     for (auto& corner : arena_->corners | std::views::take(processes)) {
@@ -113,7 +45,7 @@ TEST_F(Contention, AThousandKillsLeaveNothingStuckAndFencesRising) {
         EXPECT_TRUE(await([&] { return corner.done > done; }));
     }
     arena_->stop = true;
-    for (Child& child : running) EXPECT_EQ(child.ended(), 0);
+    for (Child& child : running) EXPECT_TRUE(ended_well(child));
     std::uint64_t holds = 0;
     for (auto& corner : arena_->corners) {
         holds += corner.done;
@@ -125,7 +57,7 @@ TEST_F(Contention, AThousandKillsLeaveNothingStuckAndFencesRising) {
     std::cout << kills << " kills among " << holds << " holds\n";
 }
 
-TEST_F(Contention, TwoHundredStopsLetTheOthersGoOnOrNameTheStoppedOne) {
+TEST_F(Interrupted, TwoHundredStopsLetTheOthersGoOnOrNameTheStoppedOne) {
     constexpr int stops = sanitized ? 50 : 200;
     constexpr std::size_t processes = 4;
     const auto seed = std::random_device{}();
@@ -133,7 +65,7 @@ TEST_F(Contention, TwoHundredStopsLetTheOthersGoOnOrNameTheStoppedOne) {
     std::mt19937 random(seed);
     std::vector<Child> running;
     for (std::size_t i = 0; i < processes; ++i) {
-        running.push_back(busy("tour", static_cast<int>(i), "?request_timeout=200ms"));
+        running.push_back(busy("tour", i, "?request_timeout=200ms"));
     }
     arena_->go = true;
     const auto all_go_on = [&] {
@@ -169,7 +101,7 @@ TEST_F(Contention, TwoHundredStopsLetTheOthersGoOnOrNameTheStoppedOne) {
     }
     ASSERT_TRUE(all_go_on());
     arena_->stop = true;
-    for (Child& child : running) EXPECT_EQ(child.ended(), 0);
+    for (Child& child : running) EXPECT_TRUE(ended_well(child));
     EXPECT_TRUE(await([&] { return client_.inspect().empty(); }));
     std::cout << stops << " stops, " << failed << " failures that named the stopped process\n";
 }

@@ -1,5 +1,6 @@
-#include "faults/contender.hpp"
+#pragma once
 
+#include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,22 +13,31 @@
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <string>
 #include <thread>
+#include <vector>
 
-#include "faults/arena.hpp"
+#include "core/alarm_thread.hpp"
+#include "port/clock.hpp"
+#include "support/arena.hpp"
+#include "support/await.hpp"
+#include "support/contender.hpp"
+#include "support/rounds.hpp"
 
+/// The child process of the tests: an ordinary user of the library that can be killed and stopped.
+/// Included by the one file with main() of each program that starts such processes.
 namespace holdfast::test {
 
-namespace {
+namespace contending {
 
 using namespace std::chrono_literals;
 using Arguments = std::vector<std::string>;
 
-void answer(const std::string& line) {
+inline void answer(const std::string& line) {
     std::cout << line << std::endl;
 }
 
-const char* name_of(Released how) {
+inline const char* name_of(Released how) {
     switch (how) {
         case Released::in_time:
             return "in_time";
@@ -39,7 +49,7 @@ const char* name_of(Released how) {
     return "?";
 }
 
-const char* name_of(Loss why) {
+inline const char* name_of(Loss why) {
     switch (why) {
         case Loss::none:
             return "none";
@@ -53,7 +63,7 @@ const char* name_of(Loss why) {
     return "?";
 }
 
-std::string standing_of(const Hold& hold) {
+inline std::string standing_of(const Hold& hold) {
     return std::string(hold.held() ? "held" : "not_held") + " " + name_of(hold.loss());
 }
 
@@ -162,53 +172,9 @@ private:
     std::optional<Hold> hold_;
 };
 
-void await_go(Arena& arena) {
+inline void await_go(Arena& arena) {
     ++arena.ready;
     while (!arena.go) std::this_thread::sleep_for(1ms);
-}
-
-void raise_peak(Arena& arena, int now) {
-    int seen = arena.peak;
-    while (seen < now && !arena.peak.compare_exchange_weak(seen, now)) {
-    }
-}
-
-void count(const Client& client, Arena& arena, int rounds) {
-    auto mutex = client.mutex("counter");
-    for (int i = 0; i < rounds; ++i) {
-        mutex.lock();
-        arena.counter = arena.counter + 1;
-        mutex.unlock();
-    }
-}
-
-void read_write(const Client& client, Arena& arena, int rounds) {
-    auto mutex = client.shared_mutex("table");
-    for (int i = 0; i < rounds; ++i) {
-        if (i % 4 == 0) {
-            const Hold hold = mutex.acquire();
-            if (arena.inside != 0) ++arena.meetings;
-            arena.counter = arena.counter + 1;
-            arena.copy = arena.copy + 1;
-        } else {
-            const Hold hold = mutex.acquire_shared();
-            raise_peak(arena, ++arena.inside);
-            if (arena.counter != arena.copy) ++arena.meetings;
-            --arena.inside;
-        }
-    }
-}
-
-void permits(const Client& client, Arena& arena, int rounds) {
-    auto semaphore = client.semaphore("pool", 3);
-    for (int i = 0; i < rounds; ++i) {
-        const Hold hold = semaphore.acquire();
-        const int now = ++arena.inside;
-        raise_peak(arena, now);
-        if (now > 3) ++arena.meetings;
-        std::this_thread::yield();
-        --arena.inside;
-    }
 }
 
 /// Notes a new holder's fence, and that nobody came in before it left.
@@ -226,13 +192,13 @@ private:
     std::uint64_t fence_;
 };
 
-void note(Arena::Corner& corner, const Error& error) {
+inline void note(Arena::Corner& corner, const Error& error) {
     std::strncpy(corner.last_error.data(), error.what(), corner.last_error.size() - 1);
     ++corner.errors;
 }
 
 /// Everybody wants the same resource, for a moment each.
-void churn(const Client& client, Arena& arena, Arena::Corner& corner) {
+inline void churn(const Client& client, Arena& arena, Arena::Corner& corner) {
     auto mutex = client.mutex("churn", {.lease = 60s});
     while (!arena.stop) {
         try {
@@ -248,7 +214,7 @@ void churn(const Client& client, Arena& arena, Arena::Corner& corner) {
 
 /// Each goes its own way through the store, and now and then all meet at one short lease. A holder
 /// that was stopped may come back too late, so only those that still hold are counted.
-void tour(const Client& client, Arena& arena, Arena::Corner& corner) {
+inline void tour(const Client& client, Arena& arena, Arena::Corner& corner) {
     auto own = client.mutex("own/" + std::to_string(getpid()));
     auto common = client.mutex("common", {.lease = 1s, .fairness = Fairness::barging});
     for (int i = 0; !arena.stop; ++i) {
@@ -261,7 +227,7 @@ void tour(const Client& client, Arena& arena, Arena::Corner& corner) {
     }
 }
 
-int contend_busily(const Arguments& arguments) {
+inline void contend_busily(const Arguments& arguments) {
     const std::string& what = arguments.at(0);
     const SharedArena arena(arguments.at(2));
     const int number = std::stoi(arguments.at(3));
@@ -272,22 +238,61 @@ int contend_busily(const Arguments& arguments) {
     if (what == "permits") permits(client, *arena, number);
     if (what == "churn") churn(client, *arena, arena->corners.at(static_cast<std::size_t>(number)));
     if (what == "tour") tour(client, *arena, arena->corners.at(static_cast<std::size_t>(number)));
-    return 0;
 }
 
-}  // namespace
+/// Says how far CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC by BootClock, in whole seconds, and
+/// whether an alarm set by that clock rings when it is due.
+inline void show_clocks() {
+    timespec monotonic{};
+    clock_gettime(CLOCK_MONOTONIC, &monotonic);
+    const auto ahead = BootClock::now().time_since_epoch() -
+                       std::chrono::seconds{monotonic.tv_sec} -
+                       std::chrono::nanoseconds{monotonic.tv_nsec};
+    answer(std::to_string(std::chrono::floor<std::chrono::seconds>(ahead).count()));
+    std::atomic<bool> rang{false};
+    core::AlarmThread alarm;
+    const Moment due = BootClock::now() + 100ms;
+    std::atomic<bool> early{false};
+    alarm.at(due, [&] {
+        early = BootClock::now() < due;
+        rang = true;
+    });
+    answer(!await([&] { return rang.load(); }, 10s) ? "silent" : early ? "early" : "rang");
+}
 
-int contend(const std::vector<std::string>& arguments) {
+/// The arguments are what follows the flag:
+///     talk URL                        does what it is told, a line at a time: see Talker
+///     count|read_write|permits URL ARENA ROUNDS
+///     churn|tour URL ARENA CORNER     busy until the arena stops it
+///     clocks
+inline int contend(const Arguments& arguments) {
     // Nobody outlives a test that crashed.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     try {
-        if (arguments.at(0) != "talk") return contend_busily(arguments);
-        Talker(arguments.at(1)).run();
+        if (arguments.at(0) == "talk") {
+            Talker(arguments.at(1)).run();
+        } else if (arguments.at(0) == "clocks") {
+            show_clocks();
+        } else {
+            contend_busily(arguments);
+        }
         return 0;
     } catch (const std::exception& error) {
         std::cerr << "contender: " << error.what() << std::endl;
         return 1;
     }
+}
+
+}  // namespace contending
+
+/// The tests, or one of the processes that they start: the same program, so that nothing else has
+/// to be built, found or kept in step.
+inline int run_tests_or_contend(int count, char** arguments) {
+    if (count > 1 && std::strcmp(arguments[1], contender_flag) == 0) {
+        return contending::contend({arguments + 2, arguments + count});
+    }
+    testing::InitGoogleTest(&count, arguments);
+    return RUN_ALL_TESTS();
 }
 
 }  // namespace holdfast::test

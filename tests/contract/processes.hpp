@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "contract/stores.hpp"
+#include "support/contender.hpp"
+
+namespace holdfast::test {
+
+/// A store and real processes that contend for it, to be killed and stopped.
+class Processes : public Contract {
+protected:
+    /// A process that does what it is told.
+    Child talker() const {
+        Child child = contenders_.talker();
+        EXPECT_EQ(child.hear(), "ready");
+        return child;
+    }
+
+    /// The order to acquire, for one that will die: with a long lease where the store notices a
+    /// death, otherwise with one that a test can wait for.
+    static std::string acquire_mortally(const std::string& name) {
+        return "acquire " + name + (GetParam().notices_death ? " 60000" : " 1000");
+    }
+    /// Within what time a dead one's place is taken: far less than that long lease.
+    static std::chrono::seconds soon_after_death() {
+        return std::chrono::seconds{GetParam().notices_death ? 2 : 10};
+    }
+
+    Contenders contenders_{site_->url()};
+};
+
+}  // namespace holdfast::test

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -28,10 +29,14 @@ class Context;
 /// A contender, as a listing shows it.
 struct ContenderInfo {
     std::string owner;
-    std::uint64_t fence = 0;  ///< 0 while it waits
+    std::uint64_t fence = 0;  ///< 0 while it waits, or has not yet claimed what it was offered
     std::chrono::milliseconds lease_left{0};
     std::uint64_t weight = 0;
     std::uint64_t capacity = 0;
+    std::string host = {};  ///< empty: the store does not know
+    int pid = 0;            ///< as that host counts; 0: the store does not know
+    /// How long it has held or, of a waiter, waited. Unset: the store does not know.
+    std::optional<std::chrono::milliseconds> age = std::nullopt;
 };
 
 /// A resource and its line, as a listing shows it.
@@ -72,6 +77,19 @@ public:
 
     /// All resources that have a contender and whose name starts with `prefix`, sorted by name.
     std::vector<ResourceInfo> inspect(std::string_view prefix = {}) const;
+
+    /// Ends the hold of `name` that has this fence, whoever has it, and everybody's who joined it;
+    /// waiters are woken at once. Whether there was such a hold: a waiter has no fence, and another
+    /// hold is not touched. Its holder learns of it with its next renewal, a third of its lease at
+    /// the latest, as Loss::ended, and may work on until then beside the next one: the fence is for
+    /// that. May be repeated. Throws Error when the store cannot be asked.
+    bool break_hold(std::string_view name, std::uint64_t fence) const;
+
+    /// A new descriptor, the caller's to close, that shares the life of this client: a store that
+    /// notices the death of a process (local:) does not take this client for dead before all of
+    /// them are closed, even when its own process has ended. For another process that ends what
+    /// this one guarded. -1 on a store where only the lease tells.
+    int share_life() const;
 
     const std::string& owner() const noexcept;
     /// The store's URL without its password.

@@ -3,28 +3,27 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <sstream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "cli/exit_code.hpp"
 
 namespace holdfast::cli {
 namespace {
 
-bool in_terminals_foreground() {
+bool has_terminal() {
     const int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
-    if (terminal < 0) return false;
-    const bool foreground = tcgetpgrp(terminal) == getpgrp();
-    close(terminal);
-    return foreground;
+    if (terminal >= 0) close(terminal);
+    return terminal >= 0;
 }
 
 std::vector<std::string> environment_with(const std::vector<Variable>& variables) {
@@ -52,15 +51,14 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 }
 
 /// posix_spawn instead of fork: it does not copy our pages, and nothing of ours runs in the child.
-/// Gives the error's number, or 0.
+/// Gives the error's number, or 0. A group of 0 is one of its own.
 int spawn(pid_t& process, std::vector<std::string> words, std::vector<std::string> environment,
-          const sigset_t& mask, bool own_group) {
+          const sigset_t& mask, pid_t group) {
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &mask);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    const int flags = POSIX_SPAWN_SETSIGMASK | (own_group ? POSIX_SPAWN_SETPGROUP : 0);
-    posix_spawnattr_setflags(&attributes, static_cast<short>(flags));
+    posix_spawnattr_setpgroup(&attributes, group);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     const int error = posix_spawnp(&process, words.front().c_str(), nullptr, &attributes,
                                    pointers_to(words).data(), pointers_to(environment).data());
     posix_spawnattr_destroy(&attributes);
@@ -89,51 +87,33 @@ std::string found_in_path(const std::string& word) {
 /// does not see to that.
 pid_t spawn_or_interpret(std::vector<std::string> words,
                          const std::vector<std::string>& environment, const sigset_t& mask,
-                         bool own_group) {
+                         pid_t group) {
     pid_t process = 0;
-    int error = spawn(process, words, environment, mask, own_group);
+    int error = spawn(process, words, environment, mask, group);
     if (error == ENOEXEC) {
         words.front() = found_in_path(words.front());
         words.insert(words.begin(), "/bin/sh");
-        error = spawn(process, words, environment, mask, own_group);
+        error = spawn(process, words, environment, mask, group);
     }
     if (error != 0) throw std::system_error(error, std::generic_category());
     return process;
 }
 
-/// glibc 2.36 declares pidfd_open() for C alone.
-int open_process(pid_t process) {
-    return static_cast<int>(syscall(SYS_pidfd_open, process, 0));
-}
-
 }  // namespace
 
-Command::Command(const std::vector<std::string>& words, const std::vector<Variable>& variables,
-                 const sigset_t& mask)
-    : own_group_(!in_terminals_foreground()),
-      process_(spawn_or_interpret(words, environment_with(variables), mask, own_group_)),
-      descriptor_(open_process(process_)) {}
+Command::Command(Start start)
+    : own_group_(!has_terminal()),
+      process_(spawn_or_interpret(std::move(start.words), environment_with(start.variables),
+                                  start.mask, own_group_ ? 0 : start.group)) {}
 
-std::optional<int> Command::ended() {
-    int status = 0;
-    pid_t answer = 0;
-    do {
-        answer = waitpid(process_, &status, WNOHANG);
-    } while (answer < 0 && errno == EINTR);
-    if (answer == 0) return std::nullopt;
-    if (answer < 0) throw std::system_error(errno, std::generic_category(), "waitpid");
-    if (WIFSIGNALED(status)) return ended_by_signal + WTERMSIG(status);
-    return WEXITSTATUS(status);
-}
-
-void Command::pass_on(const Signals::Arrived& signal_arrived) const {
+void Command::pass_on(const Arrived& signal) const {
     // What the terminal sends to our group has reached a command in it already.
-    if (signal_arrived.from_terminal && !own_group_) return;
-    kill(process_, signal_arrived.number);
+    if (signal.from_terminal && !own_group_) return;
+    kill(process_, signal.number);
 }
 
-void Command::signal(int number) const {
-    kill(own_group_ ? -process_ : process_, number);
+int exit_code_of_status(int status) {
+    return WIFSIGNALED(status) ? ended_by_signal + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 }  // namespace holdfast::cli

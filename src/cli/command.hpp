@@ -3,12 +3,10 @@
 #include <sys/types.h>
 
 #include <csignal>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/descriptor.hpp"
-#include "cli/signals.hpp"
+#include "cli/pact.hpp"
 
 namespace holdfast::cli {
 
@@ -18,28 +16,33 @@ struct Variable {
     std::string value;
 };
 
-/// The command that runs under a hold. In the foreground of a terminal it stays in our process
-/// group, so that it can read the terminal; otherwise it leads one of its own, so that all of it
-/// can be ended.
+/// How the command is started.
+struct Start {
+    std::vector<std::string> words;
+    std::vector<Variable> variables;
+    sigset_t mask;
+    /// Ours. With a terminal the command stays in it, so that it can be in the foreground, stopped
+    /// and continued like any other; otherwise it leads one of its own, so that what is sent to
+    /// all of ours does not reach it twice.
+    pid_t group = 0;
+};
+
+/// The command that runs under a hold.
 class Command {
 public:
     /// Starts it. Throws std::system_error when it cannot be executed.
-    Command(const std::vector<std::string>& words, const std::vector<Variable>& variables,
-            const sigset_t& mask);
+    explicit Command(Start start);
 
-    /// Readable when it has ended.
-    int descriptor() const noexcept { return descriptor_.get(); }
-    /// Its exit code, or 128 and its signal, once it has ended.
-    std::optional<int> ended();
-
-    void pass_on(const Signals::Arrived& signal) const;
-    /// Sends a signal to all of its process group, or to it alone when that is ours too.
-    void signal(int number) const;
+    pid_t process() const noexcept { return process_; }
+    /// Sends a signal on that came to us.
+    void pass_on(const Arrived& signal) const;
 
 private:
     bool own_group_;
     pid_t process_;
-    Descriptor descriptor_;
 };
+
+/// The exit code that says how a process ended: its own, or 128 and its signal.
+int exit_code_of_status(int status);
 
 }  // namespace holdfast::cli

@@ -41,4 +41,11 @@ std::string show_duration(std::chrono::nanoseconds duration) {
     return fmt::format("{:.0f} min", seconds / 60);
 }
 
+std::string show_age(std::chrono::nanoseconds age) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(age).count();
+    if (seconds < 120) return fmt::format("{} s", seconds);
+    if (seconds < 120 * 60) return fmt::format("{} min", seconds / 60);
+    return fmt::format("{} h", seconds / 3600);
+}
+
 }  // namespace holdfast::cli

@@ -14,4 +14,7 @@ std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text);
 /// The same the other way round, with at most one decimal: 12.3 s.
 std::string show_duration(std::chrono::nanoseconds duration);
 
+/// How long something lasts already, as one says it: 12 s, 3 min, 5 h.
+std::string show_age(std::chrono::nanoseconds age);
+
 }  // namespace holdfast::cli

@@ -1,5 +1,9 @@
 #include "cli/exit_code.hpp"
 
+#include <exception>
+
+#include "cli/say.hpp"
+
 namespace holdfast::cli {
 
 ExitCode exit_code_of(const Error& error) {
@@ -25,6 +29,18 @@ ExitCode exit_code_of(const Error& error) {
             return internal_error;
     }
     return internal_error;
+}
+
+int exit_code_of(const std::function<int()>& work) {
+    try {
+        return work();
+    } catch (const Error& error) {
+        say(error.what());
+        return exit_code_of(error);
+    } catch (const std::exception& error) {
+        say(error.what());
+        return internal_error;
+    }
 }
 
 }  // namespace holdfast::cli

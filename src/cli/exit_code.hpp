@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include <holdfast/error.hpp>
 
 namespace holdfast::cli {
@@ -14,11 +16,16 @@ enum ExitCode : int {
     not_acquired = 75,
     hold_lost = 76,
     bad_configuration = 78,
+    timed_out = 124,
     cannot_execute = 126,
     command_not_found = 127,
     ended_by_signal = 128,  ///< plus the signal's number
 };
 
 ExitCode exit_code_of(const Error& error);
+
+/// Does the work, which says how the program shall end. What it throws is told in one line and
+/// decides instead.
+int exit_code_of(const std::function<int()>& work);
 
 }  // namespace holdfast::cli

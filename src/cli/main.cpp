@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <exception>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <holdfast/error.hpp>
 #include <holdfast/version.hpp>
 
 #include "cli/exit_code.hpp"
@@ -87,7 +86,22 @@ std::string misunderstood(const CLI::App& program, Words ours) {
     return {};
 }
 
+/// As flock(1) has it: $SHELL, or the standard one.
+std::vector<std::string> in_shell(const std::string& text) {
+    const char* const shell = std::getenv("SHELL");
+    return {shell == nullptr || *shell == '\0' ? "/bin/sh" : shell, "-c", text};
+}
+
+int run_in_shell(RunOptions options, const Line& line) {
+    if (line.separated || !line.command.empty()) {
+        return refuse_usage("-c has the command already; leave the other one out");
+    }
+    options.command = in_shell(*options.for_shell);
+    return run(std::move(options));
+}
+
 int run_separated(RunOptions options, const Line& line) {
+    if (options.for_shell) return run_in_shell(std::move(options), line);
     if (!line.separated) return refuse_unseparated(line);
     if (line.command.empty()) return refuse_usage("there is no command behind the --");
     options.command.assign(line.command.begin(), line.command.end());
@@ -129,13 +143,7 @@ int main(int count, char** words) {
     using namespace holdfast;
     cli::occupy_standard_descriptors();
     cli::fail_instead_of_dying_at_the_file_size_limit();
-    try {
+    return cli::exit_code_of([=] {
         return cli::dispatch({words, static_cast<std::size_t>(count)});
-    } catch (const Error& error) {
-        cli::say(error.what());
-        return cli::exit_code_of(error);
-    } catch (const std::exception& error) {
-        cli::say(error.what());
-        return cli::internal_error;
-    }
+    });
 }

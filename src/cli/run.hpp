@@ -11,18 +11,37 @@
 
 namespace holdfast::cli {
 
+/// What becomes of the command when its hold is lost.
+enum class OnLost : std::uint8_t {
+    term,    ///< TERM, then KILL before the lease ends
+    kill,    ///< KILL before the lease ends
+    ignore,  ///< it goes on
+};
+
 /// What `holdfast run` was asked for.
 struct RunOptions {
     std::vector<std::string> names;
     std::vector<std::string> command;
+    /// Instead of a command: what the shell shall do.
+    std::optional<std::string> for_shell;
     /// Unset: as long as it takes.
     std::optional<std::chrono::nanoseconds> patience;
     bool shared = false;
     std::optional<std::uint32_t> slots;
     LockOptions lock;
     std::string store;
+    OnLost on_lost = OnLost::term;
+    /// Between TERM and KILL. Unset: see kill_after_or_default().
+    std::optional<std::chrono::nanoseconds> kill_after;
+    std::optional<std::chrono::nanoseconds> max_time;
     int conflict_exit_code = 75;
     bool verbose = false;
+
+    std::chrono::nanoseconds kill_after_or_default() const {
+        return kill_after.value_or(lock.lease / 4);
+    }
+    /// "a, b"
+    std::string all_names() const;
 };
 
 /// Adds the command to the program's. Parsing fills `options`, which must outlive the parser; the

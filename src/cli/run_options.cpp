@@ -1,4 +1,4 @@
-#include <cstdlib>
+#include <string>
 
 #include "cli/duration.hpp"
 #include "cli/help.hpp"
@@ -15,14 +15,24 @@ constexpr const char* examples = R"(Examples:
   holdfast run -j 3 downloads -- curl -O URL           at most three at once
   holdfast run -s catalogue -- ./read                  with other readers, without a writer
   holdfast run accounts/7 accounts/9 -- ./transfer     all of them or none
+  holdfast run nightly -c './import && ./report'       by the shell
 
 The command finds HOLDFAST_NAME, HOLDFAST_FENCE, HOLDFAST_OWNER and HOLDFAST_STORE in its
 environment; with several names, one name and one fence a line, in the order of the names. Give
 the fence to what the lock guards, so that it can refuse a late writer.
-If holdfast itself is killed (SIGKILL), the command goes on without its lock: use the fence.
+
+When the hold is lost, or holdfast itself is killed or stands still, the command is ended with all
+that it has started before the next one gets in. Out of reach are those that changed their user
+(sudo), and everything when all of it is stopped or killed at one moment: use the fence.
 
 Exit code: the command's own, or 128 and its signal; 75 not acquired (or -E), 76 the hold was
-lost, 69 the store cannot be reached, 64 usage, 78 bad configuration, 126 and 127 as a shell.)";
+lost, 69 the store cannot be reached, 64 usage, 78 bad configuration, 124 --max-time, 126 and 127
+as a shell, 70 an error of holdfast itself.)";
+
+OnLost on_lost_of(const std::string& text) {
+    if (text == "kill") return OnLost::kill;
+    return text == "ignore" ? OnLost::ignore : OnLost::term;
+}
 
 std::chrono::nanoseconds duration_or_refuse(const char* option, const std::string& text) {
     if (const auto duration = parse_duration(text)) return *duration;
@@ -88,9 +98,52 @@ void add_lock(CLI::App& command, RunOptions& options) {
                      "Join a hold of the same owner; the owner is --owner or $HOLDFAST_OWNER");
 }
 
+void add_ending(CLI::App& command, RunOptions& options) {
+    command
+        .add_option_function<std::string>(
+            "--on-lost", [&](const std::string& text) { options.on_lost = on_lost_of(text); },
+            "When the hold is being lost: end the command (term: TERM, then KILL; kill: KILL), or "
+            "ignore it")
+        ->option_text("term|kill|ignore")
+        ->check(CLI::IsMember({"term", "kill", "ignore"}));
+    command
+        .add_option_function<std::string>(
+            "-k,--kill-after",
+            [&](const std::string& text) {
+                options.kill_after = duration_or_refuse("--kill-after", text);
+            },
+            "Between TERM and KILL (a quarter of the lease)")
+        ->option_text("DURATION");
+    command
+        .add_option_function<std::string>(
+            "--max-time",
+            [&](const std::string& text) {
+                options.max_time = duration_or_refuse("--max-time", text);
+            },
+            "End the command after this long")
+        ->option_text("DURATION");
+}
+
+void add_command(CLI::App& command, RunOptions& options) {
+    command
+        .add_option("-c,--command", options.for_shell,
+                    "Let $SHELL do this, instead of a COMMAND behind --")
+        ->option_text("TEXT");
+    command.add_flag_callback(
+        "-o,--close", [] {}, "Nothing, for flock's sake: no descriptor is ever passed on");
+}
+
 void check_together(const RunOptions& options) {
     if (options.names.size() > 1 && (options.shared || options.slots)) {
         throw CLI::ValidationError("several names are taken exclusively; leave out -s and -j");
+    }
+    if (options.kill_after && *options.kill_after > options.lock.lease / 2) {
+        throw CLI::ValidationError("--kill-after",
+                                   "is more than half of the lease; then there would be too "
+                                   "little time to renew it");
+    }
+    if (options.max_time == std::chrono::nanoseconds::zero()) {
+        throw CLI::ValidationError("--max-time", "is 0; leave it out for no limit");
     }
 }
 
@@ -105,7 +158,9 @@ CLI::App* add_run(CLI::App& program, RunOptions& options) {
     add_share(*command, options);
     add_store(*command, options.store);
     add_lock(*command, options);
-    command->add_flag("--verbose", options.verbose, "Tell each step");
+    add_ending(*command, options);
+    add_command(*command, options);
+    command->add_flag("--verbose", options.verbose, "Tell each step, with its time");
     command->footer(examples);
     command->callback([&options] { check_together(options); });
     return command;

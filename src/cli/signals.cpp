@@ -1,6 +1,5 @@
 #include "cli/signals.hpp"
 
-#include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -12,7 +11,8 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr std::array forwarded{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+constexpr std::array read_by_us{SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
+                                SIGUSR2, SIGTSTP, SIGTTIN, SIGTTOU, SIGCHLD};
 
 bool is_ignored(int signal) {
     struct sigaction now {};
@@ -20,10 +20,17 @@ bool is_ignored(int signal) {
     return now.sa_handler == SIG_IGN;
 }
 
+sigset_t set_of(int signal) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    return set;
+}
+
 sigset_t wanted_signals() {
     sigset_t set;
     sigemptyset(&set);
-    for (const int signal : forwarded) {
+    for (const int signal : read_by_us) {
         // A blocked signal reaches a signalfd although it is ignored.
         if (!is_ignored(signal)) sigaddset(&set, signal);
     }
@@ -33,6 +40,8 @@ sigset_t wanted_signals() {
 }  // namespace
 
 Signals::Signals() {
+    // Ignored, as some parents leave it, it would hide how the command ended.
+    std::signal(SIGCHLD, SIG_DFL);
     const sigset_t wanted = wanted_signals();
     pthread_sigmask(SIG_BLOCK, &wanted, &original_mask_);
     descriptor_ = Descriptor(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -42,40 +51,11 @@ Signals::~Signals() {
     pthread_sigmask(SIG_SETMASK, &original_mask_, nullptr);
 }
 
-std::optional<Signals::Arrived> Signals::next() const {
+std::optional<Arrived> Signals::next() const {
     signalfd_siginfo info{};
     if (read(descriptor_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
     return Arrived{.number = static_cast<int>(info.ssi_signo),
                    .from_terminal = info.ssi_code == SI_KERNEL};
-}
-
-StopOnSignal::StopOnSignal(const Signals& signals)
-    : listener_([this, &signals] { listen(signals); }) {}
-
-StopOnSignal::~StopOnSignal() {
-    finish();
-}
-
-std::optional<int> StopOnSignal::finish() {
-    if (listener_.joinable()) {
-        finished_.set();
-        listener_.join();
-    }
-    return signal_;
-}
-
-void StopOnSignal::listen(const Signals& signals) {
-    std::array<pollfd, 2> sources{pollfd{signals.descriptor(), POLLIN, 0},
-                                  pollfd{finished_.descriptor(), POLLIN, 0}};
-    while (sources[1].revents == 0) {
-        poll(sources.data(), sources.size(), -1);
-        if (sources[0].revents == 0) continue;
-        if (const auto arrived = signals.next()) {
-            signal_ = arrived->number;
-            stop_.request_stop();
-            return;
-        }
-    }
 }
 
 void fail_instead_of_dying_at_the_file_size_limit() {
@@ -86,15 +66,20 @@ void fail_instead_of_dying_at_the_file_size_limit() {
     sigaction(SIGXFSZ, &nothing, nullptr);
 }
 
+void stop_by(int signal) {
+    const sigset_t set = set_of(signal);
+    raise(signal);
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
 void die_by(int signal) {
     struct sigaction standard {};
     standard.sa_handler = SIG_DFL;
     sigaction(signal, &standard, nullptr);
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, signal);
-    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    const sigset_t set = set_of(signal);
     raise(signal);
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
     std::_Exit(ended_by_signal + signal);
 }
 

@@ -22,8 +22,8 @@ void add_store(CLI::App& command, std::string& url) {
         ->check(refuse_empty);
 }
 
-Client connect_to(const std::string& url) {
-    Client client = connect(url);
+Client connect_to(const std::string& url, const ClientOptions& options) {
+    Client client = connect(url, options);
     if (client.store().starts_with("memory:")) {
         throw Error(errc::bad_configuration,
                     "memory: is inside one process and would exclude nobody; leave -S out for "

@@ -11,6 +11,6 @@ namespace holdfast::cli {
 void add_store(CLI::App& command, std::string& url);
 
 /// Connects, but not to a store that ends with this process: nobody else could see it.
-Client connect_to(const std::string& url);
+Client connect_to(const std::string& url, const ClientOptions& options = {});
 
 }  // namespace holdfast::cli

@@ -74,6 +74,11 @@ std::vector<ResourceInfo> Client::inspect(std::string_view prefix) const {
     return resources;
 }
 
+int Client::share_life() const {
+    context_->refuse_inherited("share_life");
+    return context_->store().share_life();
+}
+
 const std::string& Client::owner() const noexcept {
     return context_->owner();
 }

@@ -74,6 +74,10 @@ public:
 
     virtual Capabilities capabilities() const = 0;
 
+    /// A new descriptor that keeps this client from being taken for dead until it is closed, also
+    /// when this process has ended. -1 where nothing but a lease tells.
+    virtual int share_life() { return -1; }
+
     /// Where callers of this store wait, and where its callbacks come from.
     virtual Wire& wire() = 0;
 

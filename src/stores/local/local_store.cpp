@@ -124,10 +124,9 @@ public:
                 .enter_together = true,
                 .longest_lease = std::chrono::hours{24}};
     }
+    int share_life() override { return client_->share_seat(); }
     Wire& wire() override { return client_->station(); }
     const std::string& description() const override { return client_->folder().description(); }
-
-    int share_life() { return client_->share_seat(); }
 
 private:
     std::vector<Standing> renew_batch(Step& step, std::span<const Ticket> tickets,
@@ -155,11 +154,6 @@ private:
 
 std::shared_ptr<Store> open_local(const LocalOptions& options) {
     return std::make_shared<LocalStore>(options);
-}
-
-int share_life(Store& store) {
-    auto* const local = dynamic_cast<LocalStore*>(&store);
-    return local == nullptr ? -1 : local->share_life();
 }
 
 }  // namespace holdfast::inline v0::local

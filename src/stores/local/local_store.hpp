@@ -21,8 +21,4 @@ struct LocalOptions {
 /// Throws Error when the folder cannot be used.
 std::shared_ptr<Store> open_local(const LocalOptions& options);
 
-/// A new descriptor that shares the life of a client of a local store: it is not dead before all
-/// such descriptors are closed, its own process ended included. -1 for any other store.
-int share_life(Store& store);
-
 }  // namespace holdfast::inline v0::local

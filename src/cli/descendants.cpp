@@ -1,0 +1,101 @@
+#include "cli/descendants.hpp"
+
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+#include <vector>
+
+#include <holdfast/error.hpp>
+
+#include "cli/process_table.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+constexpr std::chrono::milliseconds shortest_pause{1};
+constexpr std::chrono::milliseconds longest_pause{32};
+
+bool has_ended(int process_descriptor) {
+    pollfd source{process_descriptor, POLLIN, 0};
+    return poll(&source, 1, 0) > 0;
+}
+
+/// glibc 2.36 declares neither for C++.
+int open_process(pid_t process) {
+    return static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+}
+bool send(int process_descriptor, int signal) {
+    return syscall(SYS_pidfd_send_signal, process_descriptor, signal, nullptr, 0) == 0;
+}
+
+}  // namespace
+
+void adopt_orphans() {
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (access(own_children_file().c_str(), R_OK) == 0) return;
+    throw Error(errc::bad_configuration,
+                own_children_file() +
+                    " cannot be read: the command could not be ended when its hold is lost; "
+                    "mount /proc, or allow that with --on-lost ignore");
+}
+
+std::optional<int> reap(pid_t child) noexcept {
+    std::optional<int> found;
+    int status = 0;
+    for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
+        if (ended == child) found = status;
+    }
+    return found;
+}
+
+bool Ending::round() {
+    last_round_ = boot_time_now();
+    if (!kill_ && last_round_ >= kill_at_) {
+        kill_ = true;
+        pause_ = shortest_pause;
+    }
+    bool none_left = true;
+    // Parents first: who is gone makes no more of them.
+    std::vector<std::pair<pid_t, pid_t>> family{{getpid(), 0}};
+    for (std::size_t i = 0; i < family.size(); ++i) {
+        const auto [process, parent] = family[i];
+        for (const pid_t child : children_of(process)) family.emplace_back(child, process);
+        const bool meant = parent != 0 && process != spared_;
+        if (meant && reach(process, parent)) none_left = false;
+    }
+    pause_ = std::min(2 * pause_, longest_pause);
+    next_round_ = last_round_ + pause_;
+    if (!kill_) next_round_ = std::min(next_round_, kill_at_);
+    return none_left;
+}
+
+/// Whether it is still there, and within reach.
+bool Ending::reach(pid_t process, pid_t parent) {
+    const int opened = open_process(process);
+    if (opened < 0) return errno != ESRCH;
+    const Descriptor descriptor(opened);
+    if (has_ended(opened)) return false;
+    // Asked after the opening: from here on the number cannot become another process's. One that
+    // has just lost its parent is found again as our own child.
+    const auto state = state_of(process);
+    if (!state || state->parent != parent) return true;
+    return signal(opened, process);
+}
+
+bool Ending::signal(int process_descriptor, pid_t process) {
+    if (kill_) return send(process_descriptor, SIGKILL) || errno != EPERM;
+    if (!told_.insert(process).second) return true;
+    if (!send(process_descriptor, SIGTERM)) return errno != EPERM;
+    // A stopped one would not hear of it.
+    send(process_descriptor, SIGCONT);
+    return true;
+}
+
+}  // namespace holdfast::cli

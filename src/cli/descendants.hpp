@@ -1,0 +1,53 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <set>
+
+#include "cli/boot_time.hpp"
+
+namespace holdfast::cli {
+
+/// From now on the orphans among this process's descendants become its children, instead of those
+/// of init, so that they can still be found. Throws Error when /proc does not tell who they are.
+void adopt_orphans();
+
+/// Lets all children go that have ended; the status of `child`, if it is one of them.
+std::optional<int> reap(pid_t child) noexcept;
+
+/// What is ended has this long between TERM and KILL when there is no time to lose.
+inline constexpr std::chrono::milliseconds shortest_grace{10};
+
+/// Ends all descendants of this process, however deep and in whatever session or process group:
+/// TERM, and KILL to those that are left at `kill_at`. Those that changed their user are out of
+/// reach. Call round(), and again at next_round(), until it says that none is left.
+class Ending {
+public:
+    /// `spared` is a child that is not meant itself, though its own children are.
+    explicit Ending(BootTime kill_at, pid_t spared = 0) : kill_at_(kill_at), spared_(spared) {}
+
+    void kill_no_later_than(BootTime moment) {
+        kill_at_ = std::min(kill_at_, moment);
+        next_round_ = std::min(next_round_, std::max(kill_at_, last_round_ + pause_));
+    }
+    /// Whether none is left.
+    bool round();
+    BootTime next_round() const noexcept { return next_round_; }
+
+private:
+    bool reach(pid_t process, pid_t parent);
+    bool signal(int process_descriptor, pid_t process);
+
+    BootTime kill_at_;
+    pid_t spared_;
+    bool kill_ = false;
+    std::set<pid_t> told_;
+    std::chrono::milliseconds pause_{1};
+    BootTime last_round_{0};
+    BootTime next_round_{0};
+};
+
+}  // namespace holdfast::cli

@@ -1,0 +1,131 @@
+#include "cli/progress.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/duration.hpp"
+#include "cli/visible.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Most waits are over before anybody could read it.
+constexpr auto before_first = 300ms;
+constexpr auto between_lines = 1s;
+/// A look costs the store a request.
+constexpr auto between_looks = 2s;
+constexpr const char* to_empty_line = "\r\x1b[K";
+
+std::size_t terminal_width() {
+    winsize size{};
+    const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    return known ? size.ws_col : 80;
+}
+
+bool continues_character(char c) {
+    return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;
+}
+
+/// The beginning of a text that stays on one line of the terminal.
+std::string cut_to_width(const std::string& text) {
+    const std::size_t width = terminal_width() - 1;
+    std::size_t characters = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (!continues_character(text[i]) && ++characters > width) return text.substr(0, i);
+    }
+    return text;
+}
+
+void write_to_terminal(const std::string& text) {
+    static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
+}
+
+std::string who(const ContenderInfo& holder) {
+    return holder.pid == 0 ? holder.owner : fmt::format("{}:{}", holder.host, holder.pid);
+}
+
+}  // namespace
+
+Progress::Progress(const Client& client, const RunOptions& options, pid_t group)
+    : client_(client),
+      options_(options),
+      owner_(options.lock.owner.empty() ? client.owner() : options.lock.owner),
+      group_(group),
+      on_terminal_(isatty(STDERR_FILENO) == 1),
+      next_(Clock::now() + before_first) {}
+
+Progress::~Progress() {
+    if (shown_ && in_foreground()) write_to_terminal(to_empty_line);
+}
+
+bool Progress::in_foreground() const {
+    return tcgetpgrp(STDERR_FILENO) == group_;
+}
+
+int Progress::milliseconds_to_next() const {
+    if (!on_terminal_) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_ - Clock::now());
+    return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+}
+
+void Progress::show() {
+    if (!on_terminal_ || Clock::now() < next_) return;
+    next_ = Clock::now() + between_lines;
+    if (!in_foreground()) return;
+    if (!shown_ || Clock::now() - looked_at_ >= between_looks) look();
+    write_to_terminal(to_empty_line + cut_to_width(sentence()));
+    shown_ = true;
+}
+
+/// Takes in who holds what we wait for. What a store cannot tell is left out.
+void Progress::look() {
+    looked_at_ = Clock::now();
+    seen_ = {};
+    for (const std::string& name : options_.names) {
+        for (ResourceInfo& resource : resources_like(name)) {
+            if (resource.name == name && take_in(resource)) return;
+        }
+    }
+}
+
+std::vector<ResourceInfo> Progress::resources_like(const std::string& name) const {
+    try {
+        return client_.inspect(name);
+    } catch (const Error&) {
+        return {};  // the waiting itself will say so
+    }
+}
+
+/// Whether this is what we wait for.
+bool Progress::take_in(const ResourceInfo& resource) {
+    const auto own = std::ranges::find_if(resource.waiters, [this](const ContenderInfo& waiter) {
+        return waiter.owner == owner_ && waiter.pid == getppid();
+    });
+    if (own == resource.waiters.end()) return false;
+    seen_.name = resource.name;
+    seen_.ahead = static_cast<std::size_t>(own - resource.waiters.begin());
+    if (resource.holders.empty()) return true;
+    seen_.holder = who(resource.holders.front());
+    seen_.held_for = resource.holders.front().age;
+    return true;
+}
+
+std::string Progress::sentence() const {
+    std::string text = "waiting for " + (seen_.name.empty() ? options_.all_names() : seen_.name);
+    if (!seen_.holder.empty()) text += ", held by " + seen_.holder;
+    if (seen_.held_for) {
+        const auto now = *seen_.held_for + (Clock::now() - looked_at_);
+        text += " for " + show_age(now);
+    }
+    if (seen_.ahead > 0) text += fmt::format(", {} ahead of you", seen_.ahead);
+    return visible(text);
+}
+
+}  // namespace holdfast::cli

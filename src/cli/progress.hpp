@@ -1,0 +1,59 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <holdfast/client.hpp>
+
+#include "cli/run.hpp"
+
+namespace holdfast::cli {
+
+/// The line that tells whoever sits at the terminal what is waited for: who holds it, for how
+/// long, and how many are ahead. Nothing where standard error is no terminal, or is another job's.
+class Progress {
+public:
+    /// `group` is the job's.
+    Progress(const Client& client, const RunOptions& options, pid_t group);
+    /// Leaves the terminal's line empty again.
+    ~Progress();
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+
+    /// Shows what is due by now.
+    void show();
+    /// For poll(): -1 when there is nothing to show, ever.
+    int milliseconds_to_next() const;
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    struct Seen {
+        std::string name;
+        std::string holder;
+        std::optional<std::chrono::nanoseconds> held_for;
+        std::size_t ahead = 0;
+    };
+
+    bool in_foreground() const;
+    void look();
+    std::vector<ResourceInfo> resources_like(const std::string& name) const;
+    bool take_in(const ResourceInfo& resource);
+    std::string sentence() const;
+
+    const Client& client_;
+    const RunOptions& options_;
+    std::string owner_;
+    pid_t group_;
+    bool on_terminal_;
+    bool shown_ = false;
+    Clock::time_point next_;
+    Clock::time_point looked_at_{};
+    Seen seen_;
+};
+
+}  // namespace holdfast::cli

@@ -1,0 +1,15 @@
+#include "cli/steps.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/say.hpp"
+
+namespace holdfast::cli {
+
+void Steps::tell(std::string_view sentence) const {
+    if (!told_) return;
+    const std::chrono::duration<double> since = std::chrono::steady_clock::now() - start_;
+    say(fmt::format("[{:.3f} s] {}", since.count(), sentence));
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,158 @@
+#include "cli/taking.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <stop_token>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "cli/progress.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+/// The shared side of a read-write lock, and one permit of a semaphore, with a Mutex's verbs.
+struct SharedSide {
+    SharedMutex& mutex;
+    Hold acquire(const std::stop_token& stop) { return mutex.acquire_shared(stop); }
+    Attempt try_acquire() { return mutex.try_acquire_shared(); }
+    Attempt try_acquire_for(std::chrono::nanoseconds patience, const std::stop_token& stop) {
+        return mutex.try_acquire_shared_for(patience, stop);
+    }
+};
+struct OnePermit {
+    Semaphore& semaphore;
+    Hold acquire(const std::stop_token& stop) { return semaphore.acquire(1, stop); }
+    Attempt try_acquire() { return semaphore.try_acquire(); }
+    Attempt try_acquire_for(std::chrono::nanoseconds patience, const std::stop_token& stop) {
+        return semaphore.try_acquire_for(patience, 1, stop);
+    }
+};
+
+/// While it lives, the first signal that the warden passes on stops what has its token. Meanwhile
+/// it shows how the wait goes.
+class StopOnSignal {
+public:
+    StopOnSignal(Pact& pact, Progress& progress)
+        : listener_([this, &pact, &progress] { listen(pact, progress); }) {}
+    ~StopOnSignal() { finish(); }
+    StopOnSignal(const StopOnSignal&) = delete;
+    StopOnSignal& operator=(const StopOnSignal&) = delete;
+
+    std::stop_token token() const { return stop_.get_token(); }
+
+    /// Stops listening; the signal that came, if one did.
+    std::optional<int> finish() {
+        if (listener_.joinable()) {
+            finished_.set();
+            listener_.join();
+        }
+        return signal_;
+    }
+
+private:
+    void listen(Pact& pact, Progress& progress) {
+        std::array<pollfd, 2> sources{pollfd{finished_.descriptor(), POLLIN, 0},
+                                      pollfd{pact.descriptor(), POLLIN, 0}};
+        while (sources[0].revents == 0) {
+            poll(sources.data(), sources.size(), progress.milliseconds_to_next());
+            progress.show();
+            if (const auto arrived = pact.next(); arrived && arrived->number != SIGCONT) {
+                signal_ = arrived->number;
+                stop_.request_stop();
+                return;
+            }
+        }
+    }
+
+    std::stop_source stop_;
+    Event finished_;
+    std::optional<int> signal_;
+    std::thread listener_;
+};
+
+/// Until the job is continued, or something ends it.
+void stay_stopped(Pact& pact) {
+    for (;;) {
+        pollfd source{pact.descriptor(), POLLIN, 0};
+        poll(&source, 1, -1);
+        const auto arrived = pact.next();
+        if (!arrived || is_stop(arrived->number)) continue;
+        if (arrived->number == SIGCONT) return;
+        throw StoppedWaiting{arrived->number};
+    }
+}
+
+/// How long to wait from now on, when it began then.
+std::optional<std::chrono::nanoseconds> patience_left(const RunOptions& options,
+                                                      SteadyClock::time_point began) {
+    if (!options.patience) return std::nullopt;
+    const std::chrono::nanoseconds waited = SteadyClock::now() - began;
+    return std::max(*options.patience - waited, std::chrono::nanoseconds::zero());
+}
+
+template <class Lock>
+Attempt wait_for(Lock& lock, std::optional<std::chrono::nanoseconds> patience,
+                 const std::stop_token& stop) {
+    try {
+        if (patience) return lock.try_acquire_for(*patience, stop);
+        return lock.acquire(stop);
+    } catch (const Error& error) {
+        if (error.code() != errc::cancelled) throw;
+        return {};
+    }
+}
+
+template <class Lock>
+Attempt take_when_free(Lock& lock, const Circumstances& here) {
+    const auto began = SteadyClock::now();
+    for (;;) {
+        here.steps.tell("waiting for " + here.options.all_names());
+        Progress progress(here.client, here.options, here.group);
+        StopOnSignal stop(here.pact, progress);
+        Attempt attempt = wait_for(lock, patience_left(here.options, began), stop.token());
+        const auto signal = stop.finish();
+        if (!signal) return attempt;
+        if (!is_stop(*signal)) throw StoppedWaiting{*signal};
+        attempt = {};
+        here.steps.tell("out of line while stopped");
+        stay_stopped(here.pact);
+    }
+}
+
+template <class Lock>
+Attempt take(Lock lock, const Circumstances& here) {
+    // Mostly it is free: then there is no thread to be started for the signals.
+    if (Attempt at_once = lock.try_acquire()) return at_once;
+    if (here.options.patience == std::chrono::nanoseconds::zero()) return {};
+    return take_when_free(lock, here);
+}
+
+}  // namespace
+
+Attempt take(const Circumstances& here) {
+    const RunOptions& options = here.options;
+    const std::string& name = options.names.front();
+    if (options.names.size() > 1) {
+        MultiLock locks = here.client.multi_lock(options.names, options.lock);
+        return take<MultiLock&>(locks, here);
+    }
+    if (options.slots) {
+        Semaphore semaphore = here.client.semaphore(name, *options.slots, options.lock);
+        return take(OnePermit{semaphore}, here);
+    }
+    if (options.shared) {
+        SharedMutex mutex = here.client.shared_mutex(name, options.lock);
+        return take(SharedSide{mutex}, here);
+    }
+    Mutex mutex = here.client.mutex(name, options.lock);
+    return take<Mutex&>(mutex, here);
+}
+
+}  // namespace holdfast::cli

@@ -85,11 +85,11 @@ public:
     /// that. May be repeated. Throws Error when the store cannot be asked.
     bool break_hold(std::string_view name, std::uint64_t fence) const;
 
-    /// A new descriptor, the caller's to close, that shares the life of this client: a store that
-    /// notices the death of a process (local:) does not take this client for dead before all of
-    /// them are closed, even when its own process has ended. For another process that ends what
-    /// this one guarded. -1 on a store where only the lease tells.
-    int share_life() const;
+    /// For a process that outlives this one and ends what its holds guarded: a new descriptor, the
+    /// caller's to close, for the process with that pid. A store that notices the death of a
+    /// process (local:) does not take this client for dead before all such descriptors are closed,
+    /// and looks at that process instead of this one. -1 on a store where only the lease tells.
+    int share_life(int pid) const;
 
     const std::string& owner() const noexcept;
     /// The store's URL without its password.

@@ -81,7 +81,8 @@ bool Ending::reach(pid_t process, pid_t parent) {
     const int opened = open_process(process);
     if (opened < 0) return errno != ESRCH;
     const Descriptor descriptor(opened);
-    if (has_ended(opened)) return false;
+    // One that nobody has waited for yet looks alive to others, and that is up to us.
+    if (has_ended(opened)) return parent == getpid();
     // Asked after the opening: from here on the number cannot become another process's. One that
     // has just lost its parent is found again as our own child.
     const auto state = state_of(process);

@@ -36,6 +36,8 @@ public:
     /// Whether none is left.
     bool round();
     BootTime next_round() const noexcept { return next_round_; }
+    /// Whether it is past TERM.
+    bool killing() const noexcept { return kill_; }
 
 private:
     bool reach(pid_t process, pid_t parent);

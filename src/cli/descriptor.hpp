@@ -17,6 +17,12 @@ public:
     explicit Descriptor(int descriptor) : descriptor_(descriptor) {
         if (descriptor < 0) throw std::system_error(errno, std::generic_category());
     }
+    /// -1 is none, and no failure.
+    static Descriptor or_none(int descriptor) {
+        Descriptor result;
+        result.descriptor_ = descriptor;
+        return result;
+    }
     Descriptor(Descriptor&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
     Descriptor& operator=(Descriptor&& other) noexcept {
         std::swap(descriptor_, other.descriptor_);

@@ -4,75 +4,117 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "cli/boot_time.hpp"
 #include "cli/descriptor.hpp"
 
 namespace holdfast::cli {
 
-/// A signal that came to the warden.
+/// A signal that came to us.
 struct Arrived {
     int number = 0;
     /// The terminal sent it, to our whole process group.
     bool from_terminal = false;
 };
 
-/// Of job control: the warden stops by it, as its shell expects.
-constexpr bool is_stop(int signal) {
-    return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
-}
-
-/// What the two processes of `holdfast run` share: the warden, which the user has started and
-/// knows, and the wrapper, its child, which holds the lock and runs the command. Each of them ends
-/// the command when the other one is gone or stands still, so that a hold never ends before what
-/// it guards.
+/// What the processes of `holdfast run` share: the wrapper, which the user has started and which
+/// holds the lock; the warden, its child, which outlives it; and the command's process, the
+/// warden's child, which waits for the word to become the command.
 class Pact {
 public:
-    Pact();
+    /// What the wrapper asks of the warden.
+    struct Order {
+        enum class What : std::uint8_t {
+            keep,     ///< the descriptor that comes along
+            look,     ///< at end_by(): it was never before
+            pass_on,  ///< the signal
+            end,      ///< everything, by KILL at `kill_at`
+        } what = What::keep;
+        Arrived signal = {};
+        BootTime kill_at{0};
+    };
+    /// What the warden tells the wrapper.
+    struct Report {
+        enum class What : std::uint8_t {
+            ended,    ///< the command, with `status`
+            cleared,  ///< of those that had to be ended, none is left
+            gone,     ///< the warden itself; nothing follows
+        } what = What::gone;
+        int status = 0;
+    };
+
+    /// The command finds as many bytes of variables at the most.
+    explicit Pact(std::size_t room_for_variables);
     ~Pact();
     Pact(const Pact&) = delete;
     Pact& operator=(const Pact&) = delete;
 
-    /// Each side keeps its own end only, so that the other one's end is noticed.
-    void become_warden() { wrappers_end_ = Descriptor(); }
-    void become_wrapper() { wardens_end_ = Descriptor(); }
-
-    // --- the warden's ---
-    void pass_on(const Arrived& signal) const noexcept;
-    /// When the command must have ended, unless the wrapper has moved this on by then.
-    BootTime end_by() const noexcept { return BootTime(page_->end_by.load()); }
-    /// The command's pid while it runs, else 0.
-    pid_t command() const noexcept { return page_->command; }
-    /// The signal that made the wrapper leave the line, or 0.
-    int obeyed() const noexcept { return page_->obeyed; }
-    /// Whether the wrapper is at it already to end the command.
-    bool ending() const noexcept { return page_->ending; }
+    /// Each keeps what is its own, so that the end of the others is noticed.
+    void become_wrapper();
+    void become_warden();
+    void become_command();
 
     // --- the wrapper's ---
-    /// Readable when next() has something.
-    int descriptor() const noexcept { return wrappers_end_.get(); }
-    /// What the warden passed on; SIGKILL, once, when the warden itself is gone.
-    std::optional<Arrived> next();
+    /// Gives the word. The command's environment gets these, each as NAME=VALUE.
+    void start(std::span<const std::string> variables);
+    void send(const Order& order) const noexcept;
+    std::optional<Report> next_report();
+    /// Lets go of the others, who end then, if they have not yet.
+    void dissolve();
+    /// When the command must have ended, unless this is moved on by then.
     void set_end_by(BootTime moment) noexcept { page_->end_by = moment.count(); }
-    void set_command(pid_t process) noexcept { page_->command = process; }
-    void set_obeyed(int signal) noexcept { page_->obeyed = signal; }
-    void set_ending() noexcept { page_->ending = true; }
     /// Leaves a descriptor with the warden: open for as long as either of the two lives.
     void leave_with_warden(int descriptor) const;
+
+    // --- the warden's ---
+    void send(const Report& report) const noexcept;
+    std::optional<Order> next_order();
+    /// Whether the wrapper's end was seen by next_order().
+    bool wrapper_gone() const noexcept { return wardens_end_.get() < 0; }
+    BootTime end_by() const noexcept { return BootTime(page_->end_by.load()); }
+    bool started() const noexcept { return page_->started; }
+    void set_command(pid_t process) noexcept { page_->command = process; }
+    void set_overdue() noexcept { page_->overdue = true; }
+
+    // --- the command's ---
+    /// Whether the word was given; otherwise the wrapper is gone.
+    bool wait_for_start() const;
+    std::vector<std::string> variables() const;
+    void set_start_error(int error) noexcept { page_->start_error = error; }
+
+    /// Readable when there is a report, or an order.
+    int descriptor() const noexcept;
+    pid_t command() const noexcept { return page_->command; }
+    /// Whether the warden ended the command because end_by() came.
+    bool overdue() const noexcept { return page_->overdue; }
+    /// Why the command could not be started, or 0.
+    int start_error() const noexcept { return page_->start_error; }
 
 private:
     struct Page {
         std::atomic<BootTime::rep> end_by{never.count()};
         std::atomic<pid_t> command{0};
-        std::atomic<int> obeyed{0};
-        std::atomic<bool> ending{false};
+        std::atomic<int> start_error{0};
+        std::atomic<bool> started{false};
+        std::atomic<bool> overdue{false};
+        std::size_t variables_size = 0;
     };
     static_assert(std::atomic<BootTime::rep>::is_always_lock_free);
 
+    char* variables_begin() const noexcept { return reinterpret_cast<char*>(page_ + 1); }
+
+    std::size_t size_;
     Page* page_;
-    Descriptor wardens_end_;
     Descriptor wrappers_end_;
+    Descriptor wardens_end_;
+    Descriptor word_given_;
+    Descriptor word_heard_;
+    Descriptor kept_;
 };
 
 }  // namespace holdfast::cli

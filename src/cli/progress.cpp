@@ -43,6 +43,10 @@ std::string cut_to_width(const std::string& text) {
     return text;
 }
 
+bool in_foreground() {
+    return tcgetpgrp(STDERR_FILENO) == getpgrp();
+}
+
 void write_to_terminal(const std::string& text) {
     static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
 }
@@ -53,20 +57,15 @@ std::string who(const ContenderInfo& holder) {
 
 }  // namespace
 
-Progress::Progress(const Client& client, const RunOptions& options, pid_t group)
+Progress::Progress(const Client& client, const RunOptions& options)
     : client_(client),
       options_(options),
       owner_(options.lock.owner.empty() ? client.owner() : options.lock.owner),
-      group_(group),
       on_terminal_(isatty(STDERR_FILENO) == 1),
       next_(Clock::now() + before_first) {}
 
 Progress::~Progress() {
     if (shown_ && in_foreground()) write_to_terminal(to_empty_line);
-}
-
-bool Progress::in_foreground() const {
-    return tcgetpgrp(STDERR_FILENO) == group_;
 }
 
 int Progress::milliseconds_to_next() const {
@@ -106,7 +105,7 @@ std::vector<ResourceInfo> Progress::resources_like(const std::string& name) cons
 /// Whether this is what we wait for.
 bool Progress::take_in(const ResourceInfo& resource) {
     const auto own = std::ranges::find_if(resource.waiters, [this](const ContenderInfo& waiter) {
-        return waiter.owner == owner_ && waiter.pid == getppid();
+        return waiter.owner == owner_ && waiter.pid == getpid();
     });
     if (own == resource.waiters.end()) return false;
     seen_.name = resource.name;

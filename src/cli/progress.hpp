@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <optional>
 #include <string>
@@ -17,8 +15,7 @@ namespace holdfast::cli {
 /// long, and how many are ahead. Nothing where standard error is no terminal, or is another job's.
 class Progress {
 public:
-    /// `group` is the job's.
-    Progress(const Client& client, const RunOptions& options, pid_t group);
+    Progress(const Client& client, const RunOptions& options);
     /// Leaves the terminal's line empty again.
     ~Progress();
     Progress(const Progress&) = delete;
@@ -39,7 +36,6 @@ private:
         std::size_t ahead = 0;
     };
 
-    bool in_foreground() const;
     void look();
     std::vector<ResourceInfo> resources_like(const std::string& name) const;
     bool take_in(const ResourceInfo& resource);
@@ -48,7 +44,6 @@ private:
     const Client& client_;
     const RunOptions& options_;
     std::string owner_;
-    pid_t group_;
     bool on_terminal_;
     bool shown_ = false;
     Clock::time_point next_;

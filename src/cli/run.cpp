@@ -1,20 +1,31 @@
 #include "cli/run.hpp"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <numeric>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include <holdfast/holdfast.hpp>
+
+#include "cli/command.hpp"
 #include "cli/descendants.hpp"
+#include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/pact.hpp"
+#include "cli/say.hpp"
 #include "cli/signals.hpp"
+#include "cli/steps.hpp"
+#include "cli/store.hpp"
+#include "cli/supervision.hpp"
+#include "cli/taking.hpp"
 #include "cli/warden.hpp"
-#include "cli/wrapper.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -27,13 +38,177 @@ LockOptions with_inherited_owner(LockOptions lock) {
     return lock;
 }
 
-[[noreturn]] void become_wrapper(const RunOptions& options, const Signals& signals, Pact& pact) {
-    pact.become_wrapper();
-    const pid_t group = getpgrp();
-    // What is sent to all of the job shall not reach the one that has to look after it.
-    setpgid(0, 0);
-    adopt_orphans();
-    std::_Exit(exit_code_of([&] { return wrap(options, signals, pact, group); }));
+/// In the order of the fences: sorted, each once.
+std::vector<std::string> names_in_order(const RunOptions& options) {
+    std::vector<std::string> names = options.names;
+    std::ranges::sort(names);
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+}
+
+std::vector<std::string> variables_for(const Client& client, const Hold& hold,
+                                       const RunOptions& options) {
+    const std::string& owner = options.lock.owner.empty() ? client.owner() : options.lock.owner;
+    return {
+        fmt::format("HOLDFAST_NAME={}", fmt::join(names_in_order(options), "\n")),
+        fmt::format("HOLDFAST_FENCE={}", fmt::join(hold.fences(), "\n")),
+        "HOLDFAST_OWNER=" + owner,
+        "HOLDFAST_STORE=" + client.store(),
+    };
+}
+
+/// Known before they are: names and fences, an owner and a URL, none of them longer than its limit.
+std::size_t room_for_variables(const RunOptions& options) {
+    constexpr std::size_t plenty = 32 * 1024;
+    constexpr std::size_t for_a_fence = 32;
+    return std::accumulate(
+        options.names.begin(), options.names.end(),
+        plenty + options.lock.owner.size() + options.store.size(),
+        [](std::size_t room, const std::string& name) { return room + name.size() + for_a_fence; });
+}
+
+const char* reason(Loss loss) {
+    switch (loss) {
+        case Loss::overdue:
+            return "the store was not heard of in time";
+        case Loss::ended:
+            return "the store says that it ended";
+        case Loss::inherited:
+            return "it belongs to another process";
+        case Loss::none:
+            break;
+    }
+    return "the lease ran out";
+}
+
+/// The command's run under a hold, and what is said of it.
+class Run {
+public:
+    Run(Hold& hold, const RunOptions& options, const Steps& steps)
+        : hold_(hold), options_(options), steps_(steps) {}
+
+    /// How the program shall end.
+    int of_command(std::span<const std::string> variables, const Signals& signals, Pact& pact) {
+        // Before there is a command, so that there is none without it.
+        if (options_.on_lost != OnLost::ignore) {
+            pact.set_end_by(must_end_by(hold_, options_.lock.lease));
+        }
+        pact.start(variables);
+        steps_.tell(
+            fmt::format("started {} as process {}", options_.command.front(), pact.command()));
+        Supervision supervision(hold_, options_, signals, pact);
+        const int code = exit_code_of_status(supervision.until_end());
+        pact.set_end_by(never);
+        if (pact.start_error() != 0) return refused(pact.start_error());
+        steps_.tell(fmt::format("the command ended with code {}", code));
+        const int answer = give_back(supervision.verdict(), code);
+        // A shell that waits for us wants to see it: it ends a loop then.
+        const int signal = supervision.terminal_signal();
+        if (signal != 0 && answer == ended_by_signal + signal) throw EndedBySignal{signal};
+        return answer;
+    }
+
+private:
+    int refused(int error) const {
+        const std::error_code code(error, std::generic_category());
+        say(fmt::format("{}: {}", options_.command.front(), code.message()));
+        return code == std::errc::no_such_file_or_directory ? command_not_found : cannot_execute;
+    }
+
+    /// Its own code, or why it was ended. A command that came to its end after its lease did was
+    /// not guarded.
+    int give_back(Verdict verdict, int code) {
+        if (verdict == Verdict::took_too_long) {
+            say(fmt::format("{}: the command took longer than {}; ended it", options_.all_names(),
+                            show_duration(*options_.max_time)));
+            code = timed_out;
+        } else if (verdict != Verdict::none) {
+            tell_loss(reason(verdict), verdict == Verdict::ignored_loss
+                                           ? "the command went on (--on-lost ignore)"
+                                           : "ended the command");
+            code = hold_lost;
+        }
+        const bool in_time = hold_.held();
+        if (in_time && hold_.release() != Released::too_late) {
+            steps_.tell("released");
+        } else if (code != hold_lost) {
+            tell_loss(cli::reason(hold_.loss()),
+                      "the command has ended, but another holder may have run beside it");
+            code = hold_lost;
+        }
+        return code;
+    }
+
+    const char* reason(Verdict verdict) const {
+        if (verdict == Verdict::warden_gone) return "the process that guarded it was killed";
+        if (verdict == Verdict::overdue) return "it was not renewed in time";
+        return cli::reason(hold_.loss());
+    }
+
+    void tell_loss(const char* why, const char* consequence) const {
+        say(fmt::format("{}: hold with fence {} lost ({}); {}", hold_.name(), hold_.fence(), why,
+                        consequence));
+    }
+
+    Hold& hold_;
+    const RunOptions& options_;
+    const Steps& steps_;
+};
+
+/// The child that looks after the command.
+class WardenProcess {
+public:
+    WardenProcess(const RunOptions& options, const Signals& signals, Pact& pact) : pact_(pact) {
+        const pid_t group = getpgrp();
+        process_ = fork();
+        if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
+        if (process_ == 0) become_warden(options, signals, group);
+        pact_.become_wrapper();
+    }
+    /// Waits for its end, which is that of the command.
+    ~WardenProcess() {
+        pact_.dissolve();
+        while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+        }
+    }
+    WardenProcess(const WardenProcess&) = delete;
+    WardenProcess& operator=(const WardenProcess&) = delete;
+
+    pid_t pid() const noexcept { return process_; }
+
+private:
+    [[noreturn]] void become_warden(const RunOptions& options, const Signals& signals,
+                                    pid_t group) {
+        pact_.become_warden();
+        // What is sent to all of the job shall not reach the one that has to look after it.
+        setpgid(0, 0);
+        std::_Exit(exit_code_of([&] {
+            adopt_orphans();
+            Warden(options, signals, pact_, group).watch();
+            return success;
+        }));
+    }
+
+    Pact& pact_;
+    pid_t process_ = 0;
+};
+
+int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pact, pid_t warden) {
+    const Steps steps(options.verbose);
+    const Client client = connect_to(options.store);
+    if (const Descriptor life(Descriptor::or_none(client.share_life(warden))); life.get() >= 0) {
+        pact.leave_with_warden(life.get());
+    }
+    steps.tell("connected to " + client.store());
+    Attempt hold = take({client, options, steps, signals});
+    if (!hold) {
+        steps.tell(options.all_names() + ": not acquired");
+        return options.conflict_exit_code;
+    }
+    steps.tell(fmt::format("{}: acquired with fence {}", options.all_names(),
+                           fmt::join(hold->fences(), ", ")));
+    return Run(*hold, options, steps)
+        .of_command(variables_for(client, *hold, options), signals, pact);
 }
 
 }  // namespace
@@ -46,12 +221,13 @@ int run(RunOptions options) {
     options.lock = with_inherited_owner(std::move(options.lock));
     adopt_orphans();
     const Signals signals;
-    Pact pact;
-    const pid_t wrapper = fork();
-    if (wrapper < 0) throw std::system_error(errno, std::generic_category(), "fork");
-    if (wrapper == 0) become_wrapper(options, signals, pact);
-    pact.become_warden();
-    return Warden(wrapper, options, signals, pact).watch();
+    try {
+        Pact pact(room_for_variables(options));
+        const WardenProcess warden(options, signals, pact);
+        return acquire_and_run(options, signals, pact, warden.pid());
+    } catch (const EndedBySignal& ended) {
+        die_by(ended.signal);
+    }
 }
 
 }  // namespace holdfast::cli

@@ -41,13 +41,17 @@ sigset_t wanted_signals() {
 
 Signals::Signals() {
     // Ignored, as some parents leave it, it would hide how the command ended.
-    std::signal(SIGCHLD, SIG_DFL);
+    struct sigaction standard {};
+    standard.sa_handler = SIG_DFL;
+    standard.sa_flags = SA_NOCLDSTOP;
+    sigaction(SIGCHLD, &standard, &original_child_action_);
     const sigset_t wanted = wanted_signals();
     pthread_sigmask(SIG_BLOCK, &wanted, &original_mask_);
     descriptor_ = Descriptor(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-Signals::~Signals() {
+void Signals::restore() const noexcept {
+    sigaction(SIGCHLD, &original_child_action_, nullptr);
     pthread_sigmask(SIG_SETMASK, &original_mask_, nullptr);
 }
 

@@ -15,7 +15,7 @@ namespace holdfast::cli {
 class Signals {
 public:
     Signals();
-    ~Signals();
+    ~Signals() { restore(); }
     Signals(const Signals&) = delete;
     Signals& operator=(const Signals&) = delete;
 
@@ -24,13 +24,19 @@ public:
 
     /// Readable when next() has something.
     int descriptor() const noexcept { return descriptor_.get(); }
-    /// What the command shall start with.
-    const sigset_t& original_mask() const noexcept { return original_mask_; }
+    /// Gives them back in a process that becomes the command: it shall start as we did.
+    void restore() const noexcept;
 
 private:
     sigset_t original_mask_{};
+    struct sigaction original_child_action_ {};
     Descriptor descriptor_;
 };
+
+/// Of job control: our shell expects us to stop by it.
+constexpr bool is_stop(int signal) {
+    return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
 
 /// A write beyond `ulimit -f` fails, and can be told, instead of ending us by SIGXFSZ. By a
 /// handler, for that ends with exec: the command starts as we did.
@@ -39,6 +45,11 @@ void fail_instead_of_dying_at_the_file_size_limit();
 /// Stops this process as the signal would have done, so that its shell sees it; returns when it is
 /// continued.
 void stop_by(int signal);
+
+/// Thrown to be obeyed by die_by() once everything is cleaned up.
+struct EndedBySignal {
+    int signal;
+};
 
 /// Ends this process as the signal would have done, so that its parent sees it.
 [[noreturn]] void die_by(int signal);

@@ -1,12 +1,9 @@
 #include "cli/supervision.hpp"
 
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-
-#include "cli/process_table.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -26,11 +23,6 @@ constexpr std::chrono::nanoseconds between_looks(std::chrono::nanoseconds lease)
     return lease / 50;
 }
 
-/// So long the warden may be stopped without a word (SIGSTOP).
-constexpr std::chrono::nanoseconds patience_with_warden(std::chrono::nanoseconds lease) {
-    return lease / 3;
-}
-
 }  // namespace
 
 BootTime must_end_by(const Hold& hold, std::chrono::nanoseconds lease) {
@@ -39,34 +31,32 @@ BootTime must_end_by(const Hold& hold, std::chrono::nanoseconds lease) {
     return now + hold.remaining() - reserve(lease);
 }
 
-Supervision::Supervision(const Command& command, const Hold& hold, const RunOptions& options,
-                         const Signals& signals, Pact& pact)
-    : command_(command),
-      hold_(hold),
+Supervision::Supervision(const Hold& hold, const RunOptions& options, const Signals& signals,
+                         Pact& pact)
+    : hold_(hold),
       options_(options),
       signals_(signals),
       pact_(pact),
       lease_(options.lock.lease),
       started_(boot_time_now()),
-      on_lost_(hold.lost(), [this] { lost_.set(); }) {
-    pact_.set_command(command.process());
-}
+      on_lost_(hold.lost(), [this] { lost_.set(); }) {}
 
 int Supervision::until_end() {
     for (;;) {
+        take_reports();
         const BootTime now = boot_time_now();
         look_at_hold(now);
-        look_at_warden(now);
         look_at_time(now);
-        if (ending_ && now >= ending_->next_round()) none_left_ = ending_->round();
-        if (over()) break;
+        if (in_wardens_place_) cleared_ = in_wardens_place_->round();
+        if (over()) return status_.value_or(0);
         wait_for_news();
-        while (const auto arrived = pact_.next()) obey(*arrived);
-        reap_command();
+        take_signals();
     }
-    pact_.set_end_by(never);
-    pact_.set_command(0);
-    return *code_;
+}
+
+bool Supervision::over() const {
+    if (in_wardens_place_) return cleared_;
+    return status_ && (!ending_ || cleared_);
 }
 
 void Supervision::wait_for_news() {
@@ -81,86 +71,80 @@ void Supervision::wait_for_news() {
 
 BootTime Supervision::next_duty() const {
     BootTime next = next_look_;
-    if (ending_) next = std::min(next, ending_->next_round());
+    if (in_wardens_place_) next = std::min(next, in_wardens_place_->next_round());
     if (options_.max_time && !ending_) next = std::min(next, started_ + *options_.max_time);
     return next;
 }
 
-/// What comes to the wrapper itself is not its user's: that one knows the warden.
-void Supervision::reap_command() {
-    bool child_ended = false;
-    while (const auto arrived = signals_.next()) child_ended |= arrived->number == SIGCHLD;
-    if (!child_ended) return;
-    if (const auto status = reap(command_.process())) code_ = exit_code_of_status(*status);
-    // Its pid is free for another process from here on.
-    if (code_) pact_.set_command(0);
-}
-
-void Supervision::obey(const Arrived& arrived) {
-    if (is_stop(arrived.number) || arrived.number == SIGCONT) {
-        suspended_ = is_stop(arrived.number);
-    } else if (arrived.number == SIGKILL) {
-        if (options_.on_lost != OnLost::ignore) end(Verdict::warden_gone, at_once());
-    } else if (!code_) {
-        command_.pass_on(arrived);
+void Supervision::take_signals() {
+    while (const auto arrived = signals_.next()) {
+        if (arrived->number == SIGCHLD) {
+            // Ours, if the warden is gone.
+            if (const auto status = reap(pact_.command())) status_ = status;
+        } else if (is_stop(arrived->number)) {
+            stop_by(arrived->number);
+        } else {
+            if (arrived->from_terminal) terminal_signal_ = arrived->number;
+            pact_.send(Pact::Order{.what = Pact::Order::What::pass_on, .signal = *arrived});
+        }
     }
 }
 
-/// Notes until when the hold can be trusted, for the warden too, and ends the command in time.
+void Supervision::take_reports() {
+    while (const auto report = pact_.next_report()) {
+        switch (report->what) {
+            case Pact::Report::What::ended:
+                status_ = report->status;
+                break;
+            case Pact::Report::What::cleared:
+                cleared_ = true;
+                break;
+            case Pact::Report::What::gone:
+                if (!over()) replace_warden();
+                break;
+        }
+    }
+    if (pact_.overdue() && verdict_ == Verdict::none) {
+        verdict_ = Verdict::overdue;
+        ending_ = true;
+    }
+}
+
+/// It was killed: its orphans are ours now.
+void Supervision::replace_warden() {
+    if (options_.on_lost == OnLost::ignore) return;
+    if (verdict_ == Verdict::none) verdict_ = Verdict::warden_gone;
+    in_wardens_place_.emplace(at_once());
+}
+
+/// Notes until when the hold can be trusted, for the warden.
 void Supervision::look_at_hold(BootTime now) {
     if (!hold_.held() || hold_.lost().stop_requested()) return on_loss();
-    const auto remaining = hold_.remaining();
-    next_look_ = now + std::max(remaining - left_when_renewed(lease_), between_looks(lease_));
-    if (options_.on_lost == OnLost::ignore) return;
-    const BootTime end_by = must_end_by(hold_, lease_);
-    pact_.set_end_by(end_by);
-    const bool gently = options_.on_lost == OnLost::term;
-    const BootTime begin = gently ? end_by - options_.kill_after_or_default() : end_by;
-    if (now >= begin) return end(Verdict::overdue, end_by);
-    next_look_ = std::min(next_look_, begin);
+    next_look_ =
+        now + std::max(hold_.remaining() - left_when_renewed(lease_), between_looks(lease_));
+    if (options_.on_lost != OnLost::ignore) pact_.set_end_by(must_end_by(hold_, lease_));
 }
 
 void Supervision::on_loss() {
     next_look_ = never;
-    pact_.set_end_by(never);
     if (options_.on_lost != OnLost::ignore) return end(Verdict::lost, at_once());
     if (verdict_ == Verdict::none) verdict_ = Verdict::ignored_loss;
 }
 
-/// Who stands still cannot watch over us, so that our end would not be the command's.
-void Supervision::look_at_warden(BootTime now) {
-    if (options_.on_lost == OnLost::ignore || suspended_ || pact_.descriptor() < 0 ||
-        !is_stopped(getppid())) {
-        warden_stopped_at_.reset();
-        return;
-    }
-    if (!warden_stopped_at_) warden_stopped_at_ = now;
-    const BootTime limit = *warden_stopped_at_ + patience_with_warden(lease_);
-    if (now >= limit) end(Verdict::warden_stopped, after_grace());
-    next_look_ = std::min(next_look_, std::max(limit, now + between_looks(lease_)));
-}
-
 void Supervision::look_at_time(BootTime now) {
-    if (!options_.max_time || now < started_ + *options_.max_time) return;
+    if (!options_.max_time || ending_ || now < started_ + *options_.max_time) return;
     end(Verdict::took_too_long, now + options_.kill_after_or_default());
 }
 
-/// Once begun it goes on, for the first reason, but not for longer than a later one allows.
+/// For the first reason that there is; a later one may only make it faster.
 void Supervision::end(Verdict why, BootTime kill_at) {
-    if (code_ && !ending_) return;
-    if (!ending_) {
-        verdict_ = why;
-        ending_.emplace(kill_at);
-        pact_.set_ending();
-    }
-    ending_->kill_no_later_than(kill_at);
+    if (status_ && !ending_) return;
+    if (verdict_ == Verdict::none) verdict_ = why;
+    ending_ = true;
+    pact_.send(Pact::Order{.what = Pact::Order::What::end, .kill_at = kill_at});
 }
 
-/// When KILL follows on TERM while the hold stands, and when it does not.
-BootTime Supervision::after_grace() const {
-    const bool gently = options_.on_lost == OnLost::term;
-    return boot_time_now() + (gently ? options_.kill_after_or_default() : BootTime::zero());
-}
+/// When KILL follows on TERM where the hold does not stand any more.
 BootTime Supervision::at_once() const {
     const bool gently = options_.on_lost == OnLost::term;
     return boot_time_now() +

@@ -35,12 +35,11 @@ struct OnePermit {
     }
 };
 
-/// While it lives, the first signal that the warden passes on stops what has its token. Meanwhile
-/// it shows how the wait goes.
+/// While it lives, the first signal stops what has its token. Meanwhile it shows how the wait goes.
 class StopOnSignal {
 public:
-    StopOnSignal(Pact& pact, Progress& progress)
-        : listener_([this, &pact, &progress] { listen(pact, progress); }) {}
+    StopOnSignal(const Signals& signals, Progress& progress)
+        : listener_([this, &signals, &progress] { listen(signals, progress); }) {}
     ~StopOnSignal() { finish(); }
     StopOnSignal(const StopOnSignal&) = delete;
     StopOnSignal& operator=(const StopOnSignal&) = delete;
@@ -57,13 +56,14 @@ public:
     }
 
 private:
-    void listen(Pact& pact, Progress& progress) {
+    void listen(const Signals& signals, Progress& progress) {
         std::array<pollfd, 2> sources{pollfd{finished_.descriptor(), POLLIN, 0},
-                                      pollfd{pact.descriptor(), POLLIN, 0}};
+                                      pollfd{signals.descriptor(), POLLIN, 0}};
         while (sources[0].revents == 0) {
             poll(sources.data(), sources.size(), progress.milliseconds_to_next());
             progress.show();
-            if (const auto arrived = pact.next(); arrived && arrived->number != SIGCONT) {
+            // A child that ends now is the warden's matter.
+            if (const auto arrived = signals.next(); arrived && arrived->number != SIGCHLD) {
                 signal_ = arrived->number;
                 stop_.request_stop();
                 return;
@@ -76,18 +76,6 @@ private:
     std::optional<int> signal_;
     std::thread listener_;
 };
-
-/// Until the job is continued, or something ends it.
-void stay_stopped(Pact& pact) {
-    for (;;) {
-        pollfd source{pact.descriptor(), POLLIN, 0};
-        poll(&source, 1, -1);
-        const auto arrived = pact.next();
-        if (!arrived || is_stop(arrived->number)) continue;
-        if (arrived->number == SIGCONT) return;
-        throw StoppedWaiting{arrived->number};
-    }
-}
 
 /// How long to wait from now on, when it began then.
 std::optional<std::chrono::nanoseconds> patience_left(const RunOptions& options,
@@ -114,15 +102,15 @@ Attempt take_when_free(Lock& lock, const Circumstances& here) {
     const auto began = SteadyClock::now();
     for (;;) {
         here.steps.tell("waiting for " + here.options.all_names());
-        Progress progress(here.client, here.options, here.group);
-        StopOnSignal stop(here.pact, progress);
+        Progress progress(here.client, here.options);
+        StopOnSignal stop(here.signals, progress);
         Attempt attempt = wait_for(lock, patience_left(here.options, began), stop.token());
         const auto signal = stop.finish();
         if (!signal) return attempt;
-        if (!is_stop(*signal)) throw StoppedWaiting{*signal};
+        if (!is_stop(*signal)) throw EndedBySignal{*signal};
         attempt = {};
         here.steps.tell("out of line while stopped");
-        stay_stopped(here.pact);
+        stop_by(*signal);
     }
 }
 

@@ -1,126 +1,118 @@
 #include "cli/warden.hpp"
 
 #include <poll.h>
-#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <system_error>
 
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
-#include "cli/exit_code.hpp"
-#include "cli/process_table.hpp"
 #include "cli/say.hpp"
 
 namespace holdfast::cli {
 namespace {
 
-constexpr std::chrono::seconds last_chance{1};
+pid_t make_command(const RunOptions& options, const Signals& signals, Pact& pact, pid_t group) {
+    const pid_t command = fork();
+    if (command < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    if (command == 0) become_command(options, signals, pact, group);
+    pact.set_command(command);
+    return command;
+}
 
 }  // namespace
 
-Warden::Warden(pid_t wrapper, const RunOptions& options, const Signals& signals, Pact& pact)
-    : wrapper_(wrapper), options_(options), signals_(signals), pact_(pact) {}
+Warden::Warden(const RunOptions& options, const Signals& signals, Pact& pact, pid_t group)
+    : options_(options),
+      signals_(signals),
+      pact_(pact),
+      in_terminal_(has_terminal()),
+      command_(make_command(options, signals, pact, group)) {}
 
-int Warden::watch() {
-    while (!wrapper_status_) {
-        wait_for_news(takeover());
+void Warden::watch() {
+    while (!over()) {
+        wait_for_news();
         take_signals();
-        if (!wrapper_status_ && boot_time_now() >= takeover()) return replace_wrapper();
+        take_orders();
+        look_at_wrapper();
+        if (ending_ && boot_time_now() >= ending_->next_round()) none_left_ = ending_->round();
     }
-    return conclude();
+    if (none_left_) pact_.send(Pact::Report{.what = Pact::Report::What::cleared});
+    if (none_left_ && wrapper_gone_) {
+        say(fmt::format("{}: holdfast was killed; ended the command", options_.all_names()));
+    }
 }
 
-void Warden::wait_for_news(BootTime until) {
-    timer_.set(until);
-    std::array<pollfd, 2> sources{pollfd{signals_.descriptor(), POLLIN, 0},
+bool Warden::over() const {
+    return command_ended_ && (!ending_ || none_left_);
+}
+
+void Warden::wait_for_news() {
+    timer_.set(std::min(next_look(), ending_ ? ending_->next_round() : never));
+    std::array<pollfd, 3> sources{pollfd{signals_.descriptor(), POLLIN, 0},
+                                  pollfd{pact_.descriptor(), POLLIN, 0},
                                   pollfd{timer_.descriptor(), POLLIN, 0}};
     poll(sources.data(), sources.size(), -1);
 }
 
+/// All but the end of a child is for the wrapper, which the user knows.
 void Warden::take_signals() {
-    while (const auto arrived = signals_.next()) {
-        if (arrived->number == SIGCHLD) {
-            if (const auto status = reap(wrapper_)) wrapper_status_ = status;
-            continue;
-        }
-        if (arrived->from_terminal) terminal_signal_ = arrived->number;
-        pact_.pass_on(*arrived);
-        if (!is_stop(arrived->number)) continue;
-        stop_by(arrived->number);
-        pact_.pass_on({.number = SIGCONT});
+    while (signals_.next()) {
     }
+    const auto status = reap(command_);
+    if (!status) return;
+    command_ended_ = true;
+    pact_.send(Pact::Report{.what = Pact::Report::What::ended, .status = *status});
 }
 
-/// When the command is ended from here, because the wrapper should have done it and did not.
-BootTime Warden::takeover() const {
+void Warden::take_orders() {
+    while (const auto order = pact_.next_order()) obey(*order);
+    if (wrapper_gone_ || !pact_.wrapper_gone()) return;
+    wrapper_gone_ = true;
+    if (options_.on_lost == OnLost::ignore) std::_Exit(0);
+    const bool gently = options_.on_lost == OnLost::term;
+    const auto grace = gently ? options_.kill_after.value_or(shortest_grace) : BootTime::zero();
+    // Without a command there is nobody but the process that waits to become it, and knows.
+    if (pact_.started()) end(std::min(boot_time_now() + grace, pact_.end_by()));
+}
+
+void Warden::obey(const Pact::Order& order) {
+    if (order.what == Pact::Order::What::pass_on) pass_on(order.signal);
+    if (order.what == Pact::Order::What::end) end(order.kill_at);
+}
+
+void Warden::pass_on(const Arrived& signal) const {
+    // What the terminal sends to our group has reached a command in it already.
+    if (command_ended_ || (signal.from_terminal && in_terminal_)) return;
+    kill(command_, signal.number);
+}
+
+/// Whoever does not renew in time, stopped or cut off, has lost its hold.
+void Warden::look_at_wrapper() {
+    if (boot_time_now() < next_look()) return;
+    if (!ending_) pact_.set_overdue();
+    end(pact_.end_by());
+}
+
+/// When TERM is due, or KILL if it was sent already for another reason.
+BootTime Warden::next_look() const {
     const BootTime end_by = pact_.end_by();
-    if (end_by == never || options_.on_lost == OnLost::kill || pact_.ending()) return end_by;
-    return end_by - options_.kill_after_or_default() * 3 / 4;
+    if (end_by == never || (ending_ && ending_->killing())) return never;
+    const bool gently = options_.on_lost == OnLost::term && !ending_;
+    return gently ? end_by - options_.kill_after_or_default() : end_by;
 }
 
-int Warden::replace_wrapper() {
-    end_all(pact_.end_by());
-    // Perhaps it was only slow, or is about to tell why it could not renew.
-    if (wait_for_wrapper(boot_time_now() + last_chance)) return conclude();
-    kill(wrapper_, SIGKILL);
-    say(
-        fmt::format("{}: the process that held it stands still; ended the command before its "
-                    "lease did",
-                    options_.all_names()));
-    return hold_lost;
-}
-
-int Warden::conclude() {
-    if (const int signal = pact_.obeyed()) die_by(signal);
-    if (WIFSIGNALED(*wrapper_status_)) return replace_killed_wrapper(WTERMSIG(*wrapper_status_));
-    const int code = WEXITSTATUS(*wrapper_status_);
-    // A shell that waits for us wants to see it: it ends a loop then.
-    if (terminal_signal_ != 0 && code == ended_by_signal + terminal_signal_) {
-        die_by(terminal_signal_);
-    }
-    return code;
-}
-
-int Warden::replace_killed_wrapper(int signal) {
-    const bool had_command = pact_.end_by() != never || pact_.command() != 0;
-    if (options_.on_lost == OnLost::ignore) {
-        outlive_command();
-    } else {
-        const BootTime grace = options_.on_lost == OnLost::kill
-                                   ? BootTime::zero()
-                                   : options_.kill_after.value_or(shortest_grace);
-        end_all(std::min(boot_time_now() + grace, pact_.end_by()));
-    }
-    say(fmt::format("{}: the process that held it was ended by signal {}{}", options_.all_names(),
-                    signal, had_command ? "; so was the command" : ""));
-    return had_command ? hold_lost : internal_error;
-}
-
-bool Warden::wait_for_wrapper(BootTime until) {
-    while (!wrapper_status_ && boot_time_now() < until && !is_stopped(wrapper_)) {
-        wait_for_news(until);
-        take_signals();
-    }
-    return wrapper_status_.has_value();
-}
-
-/// Until none is left.
-void Warden::end_all(BootTime kill_at) {
-    Ending ending(kill_at, wrapper_);
-    while (!ending.round()) {
-        wait_for_news(ending.next_round());
-        take_signals();
-    }
-}
-
-void Warden::outlive_command() const {
-    const pid_t command = pact_.command();
-    int status = 0;
-    while (command != 0 && waitpid(command, &status, 0) < 0 && errno == EINTR) {
-    }
+/// Once begun it goes on, but not for longer than a later reason allows.
+void Warden::end(BootTime kill_at) {
+    if (command_ended_ && !ending_) return;
+    if (!ending_) ending_.emplace(kill_at);
+    ending_->kill_no_later_than(kill_at);
 }
 
 }  // namespace holdfast::cli

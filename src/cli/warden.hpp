@@ -12,34 +12,37 @@
 
 namespace holdfast::cli {
 
-/// The process that the user has started: passes signals on to its child, the wrapper, and ends as
-/// that one says. It has one thread and no part in the store, so that it can do what the wrapper
-/// cannot once it is killed or stands still: end the command before the lease does.
+/// The command's parent, and the child of the wrapper, which holds the lock. It has one thread and
+/// no part in the store, so that it can do what the wrapper cannot once that one is killed or
+/// stands still: end the command, with all that it has started, before the next holder is in.
 class Warden {
 public:
-    Warden(pid_t wrapper, const RunOptions& options, const Signals& signals, Pact& pact);
+    /// Makes the command's process. `group` is the wrapper's.
+    Warden(const RunOptions& options, const Signals& signals, Pact& pact, pid_t group);
 
-    /// Until the wrapper has ended: how the program shall end.
-    int watch();
+    /// Until the command has ended, and all that had to be ended with it.
+    void watch();
 
 private:
-    void wait_for_news(BootTime until);
-    bool wait_for_wrapper(BootTime until);
+    bool over() const;
+    void wait_for_news();
     void take_signals();
-    BootTime takeover() const;
-    int conclude();
-    int replace_wrapper();
-    int replace_killed_wrapper(int signal);
-    void end_all(BootTime kill_at);
-    void outlive_command() const;
+    void take_orders();
+    void obey(const Pact::Order& order);
+    void pass_on(const Arrived& signal) const;
+    void look_at_wrapper();
+    BootTime next_look() const;
+    void end(BootTime kill_at);
 
-    pid_t wrapper_;
     const RunOptions& options_;
     const Signals& signals_;
     Pact& pact_;
-    std::optional<int> wrapper_status_;
-    /// The last one that the terminal sent to the command as well.
-    int terminal_signal_ = 0;
+    const bool in_terminal_;
+    pid_t command_;
+    bool command_ended_ = false;
+    bool wrapper_gone_ = false;
+    std::optional<Ending> ending_;
+    bool none_left_ = false;
     BootTimer timer_;
 };
 

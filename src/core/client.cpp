@@ -74,9 +74,9 @@ std::vector<ResourceInfo> Client::inspect(std::string_view prefix) const {
     return resources;
 }
 
-int Client::share_life() const {
+int Client::share_life(int pid) const {
     context_->refuse_inherited("share_life");
-    return context_->store().share_life();
+    return context_->store().share_life(pid);
 }
 
 const std::string& Client::owner() const noexcept {

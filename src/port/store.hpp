@@ -75,8 +75,9 @@ public:
     virtual Capabilities capabilities() const = 0;
 
     /// A new descriptor that keeps this client from being taken for dead until it is closed, also
-    /// when this process has ended. -1 where nothing but a lease tells.
-    virtual int share_life() { return -1; }
+    /// when this process has ended; the one with that pid will have it. -1 where nothing but a
+    /// lease tells.
+    virtual int share_life(int /*pid*/) { return -1; }
 
     /// Where callers of this store wait, and where its callbacks come from.
     virtual Wire& wire() = 0;

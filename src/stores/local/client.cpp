@@ -241,8 +241,9 @@ void LocalClient::bury_all_dead(Station::Due* due) {
     bury_dead(members, due);
 }
 
-int LocalClient::share_seat() {
+int LocalClient::share_seat(pid_t pid) {
     self_.dead_when = DeadWhen::seat_free;
+    self_.process = identity_of(pid);
     premises_.environment().transact([&](Table& table) { enroll(table, self_); });
     return premises_.share_seat();
 }

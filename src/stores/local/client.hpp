@@ -96,8 +96,9 @@ public:
     void bury_all_dead(Station::Due* due = nullptr);
 
     /// From now on the client is dead when its seat is free, even if this process ends before: the
-    /// descriptor, which is the caller's, shares the seat with whoever gets it.
-    int share_seat();
+    /// descriptor, which is the caller's, shares the seat with the process of that pid, and it is
+    /// that one whose end others wait for.
+    int share_seat(pid_t pid);
 
     /// An exception of this store as its answer to a verb.
     Failure failure(const Error& error) const;

@@ -124,7 +124,7 @@ public:
                 .enter_together = true,
                 .longest_lease = std::chrono::hours{24}};
     }
-    int share_life() override { return client_->share_seat(); }
+    int share_life(int pid) override { return client_->share_seat(pid); }
     Wire& wire() override { return client_->station(); }
     const std::string& description() const override { return client_->folder().description(); }
 

@@ -13,9 +13,13 @@
 namespace holdfast::inline v0::local {
 
 ProcessIdentity this_process() {
-    const auto started = start_time_of(getpid());
+    return identity_of(getpid());
+}
+
+ProcessIdentity identity_of(pid_t pid) {
+    const auto started = start_time_of(pid);
     // Without it nobody could tell this process from a later one with its pid.
-    return {.pid = getpid(),
+    return {.pid = pid,
             .start_time = started.value_or(0),
             .pid_namespace = started ? own_pid_namespace() : 0};
 }

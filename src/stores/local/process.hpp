@@ -18,6 +18,8 @@ struct ProcessIdentity {
 };
 
 ProcessIdentity this_process();
+/// Of one of this namespace.
+ProcessIdentity identity_of(pid_t pid);
 
 /// The inode of this process's PID namespace; 0 when it, or what is in it, cannot be known.
 std::uint64_t own_pid_namespace();

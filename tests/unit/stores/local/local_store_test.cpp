@@ -542,7 +542,8 @@ TEST(LocalStore, SharedWithAWardenKeepsItsPlacesUntilTheWardenEnds) {
     ChildProcess wrapper([&](ChildProcess::Parent parent) {
         const auto own = open(scratch);
         enter(*own, contender("jobs", 1));
-        const int life = own->share_life();
+        const pid_t pid = getpid();
+        const int life = own->share_life(pid);
         const pid_t warden = fork();
         if (warden == 0) {
             static_cast<void>(life);  // not closed in the child, unlike the store's own

@@ -1,8 +1,9 @@
 #include "core/context.hpp"
 
 #include <unistd.h>
+#include <cerrno>
 #include <cstring>
-#include <random>
+#include <system_error>
 #include <utility>
 
 #include <holdfast/client.hpp>
@@ -13,24 +14,26 @@ using namespace std::chrono_literals;
 
 namespace {
 
+/// From the kernel at once: std::random_device asks the processor first what it can do, which takes
+/// a virtual machine longer than opening a store.
+template <class Value>
+Value random() {
+    Value value;
+    if (getentropy(&value, sizeof value) != 0) {
+        throw std::system_error(errno, std::generic_category(), "getentropy");
+    }
+    return value;
+}
+
 std::string default_owner() {
     char host[256] = {};
     gethostname(host, sizeof host - 1);
     static constexpr char digits[] = "0123456789abcdef";
-    std::random_device random;
     std::string tag;
-    for (unsigned bits = random(), i = 0; i < 8; ++i, bits >>= 4) tag += digits[bits & 0xfU];
-    return std::string(host) + ":" + std::to_string(getpid()) + ":" + tag;
-}
-
-Nonce random_nonce() {
-    std::random_device random;
-    Nonce nonce;
-    for (std::size_t i = 0; i < nonce.bytes.size(); i += sizeof(unsigned)) {
-        const unsigned bits = random();
-        std::memcpy(nonce.bytes.data() + i, &bits, sizeof bits);
+    for (auto bits = random<std::uint32_t>(), i = 0U; i < 8; ++i, bits >>= 4) {
+        tag += digits[bits & 0xfU];
     }
-    return nonce;
+    return std::string(host) + ":" + std::to_string(getpid()) + ":" + tag;
 }
 
 }  // namespace
@@ -54,7 +57,7 @@ Client Context::client(std::shared_ptr<Context> context) {
     return Client(std::move(context));
 }
 
-Context::Context(Parts parts) : parts_(std::move(parts)), nonce_base_(random_nonce()) {}
+Context::Context(Parts parts) : parts_(std::move(parts)), nonce_base_(random<Nonce>()) {}
 
 Context::~Context() {
     keeper_->close();

@@ -30,7 +30,7 @@ void Keeper::keep(const std::shared_ptr<Kept>& kept, Moment from,
     kept->valid_until_.store(valid_until(from, kept->lease_), std::memory_order_release);
     kept->deadline_ = deadlines_.emplace_hint(deadlines_.end(), told_at(from, kept->lease_), kept);
     schedule_renewal(*kept, kept, renewal_due(from, kept->lease_));
-    arm_telling();
+    if (telling_in_use()) arm_telling();
 }
 
 void Keeper::hand_over(Kept& kept, const std::shared_ptr<KeptListener>& listener) {
@@ -86,6 +86,12 @@ void Keeper::arm_renewal() {
     rearm(renewing_, renewals_, renewal_armed_, renewal_timer_, &Keeper::renew_due);
 }
 
+/// Nobody can be overdue before its renewal was due. So the telling alarm is armed when renewals
+/// begin, which may take long, and not for the many holds that are given back before.
+bool Keeper::telling_in_use() const {
+    return renewals_under_way_ || telling_armed_ != Moment::max();
+}
+
 void Keeper::arm_telling() {
     rearm(telling_, deadlines_, telling_armed_, telling_timer_, &Keeper::tell_overdue);
 }
@@ -112,6 +118,7 @@ std::shared_ptr<const void> Keeper::hold_owner() const {
 void Keeper::renew_due() {
     for (Batch& batch : take_due()) send(std::move(batch));
     const std::lock_guard guard(mutex_);
+    renewals_under_way_ = false;
     renewal_armed_ = Moment::max();
     arm_renewal();
 }
@@ -119,6 +126,8 @@ void Keeper::renew_due() {
 /// Those due now or soon, by lease, each batch of a bearable size.
 std::vector<Keeper::Batch> Keeper::take_due() {
     const std::lock_guard guard(mutex_);
+    renewals_under_way_ = true;
+    arm_telling();
     const Moment now = clock_.now();
     std::map<std::chrono::milliseconds, Batch> by_lease;
     std::vector<Batch> batches;

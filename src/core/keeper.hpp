@@ -97,6 +97,7 @@ private:
     void schedule_renewal(Kept& kept, std::shared_ptr<Kept> owned, Moment due);
     void drop(Kept& kept);
     void arm_renewal();
+    bool telling_in_use() const;
     void arm_telling();
     void rearm(Alarm& alarm, const Kept::Agenda& agenda, Moment& armed, Alarm::Timer& timer,
                void (Keeper::*due)());
@@ -115,6 +116,7 @@ private:
     Kept::Agenda deadlines_;
     Moment renewal_armed_ = Moment::max();
     Moment telling_armed_ = Moment::max();
+    bool renewals_under_way_ = false;
     Alarm::Timer renewal_timer_ = 0;
     Alarm::Timer telling_timer_ = 0;
     std::optional<std::weak_ptr<const void>> owner_;

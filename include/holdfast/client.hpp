@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -28,10 +29,14 @@ class Context;
 /// A contender, as a listing shows it.
 struct ContenderInfo {
     std::string owner;
-    std::uint64_t fence = 0;  ///< 0 while it waits
+    std::uint64_t fence = 0;  ///< 0 while it waits, or has not yet claimed what it was offered
     std::chrono::milliseconds lease_left{0};
     std::uint64_t weight = 0;
     std::uint64_t capacity = 0;
+    std::string host = {};  ///< empty: the store does not know
+    int pid = 0;            ///< as that host counts; 0: the store does not know
+    /// How long it has held or, of a waiter, waited. Unset: the store does not know.
+    std::optional<std::chrono::milliseconds> age = std::nullopt;
 };
 
 /// A resource and its line, as a listing shows it.

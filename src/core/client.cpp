@@ -24,7 +24,10 @@ ContenderInfo info(const Place& place, std::uint64_t capacity) {
             .fence = place.fence,
             .lease_left = place.lease_left,
             .weight = place.weight,
-            .capacity = capacity};
+            .capacity = capacity,
+            .host = place.host,
+            .pid = place.pid,
+            .age = place.age};
 }
 
 ResourceInfo info(const Line& line, std::string_view name) {

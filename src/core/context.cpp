@@ -13,14 +13,18 @@ using namespace std::chrono_literals;
 
 namespace {
 
-std::string default_owner() {
+std::string this_host() {
     char host[256] = {};
     gethostname(host, sizeof host - 1);
+    return host;
+}
+
+std::string default_owner(const std::string& host, int pid) {
     static constexpr char digits[] = "0123456789abcdef";
     std::random_device random;
     std::string tag;
     for (unsigned bits = random(), i = 0; i < 8; ++i, bits >>= 4) tag += digits[bits & 0xfU];
-    return std::string(host) + ":" + std::to_string(getpid()) + ":" + tag;
+    return host + ":" + std::to_string(pid) + ":" + tag;
 }
 
 Nonce random_nonce() {
@@ -36,7 +40,6 @@ Nonce random_nonce() {
 }  // namespace
 
 std::shared_ptr<Context> Context::make(Parts parts) {
-    if (parts.options.owner.empty()) parts.options.owner = default_owner();
     // In a forked child everything is leaked: ending a session there would end the parent's.
     std::shared_ptr<Context> context(new Context(std::move(parts)), [](Context* made) {
         if (!made->inherited()) delete made;
@@ -54,7 +57,12 @@ Client Context::client(std::shared_ptr<Context> context) {
     return Client(std::move(context));
 }
 
-Context::Context(Parts parts) : parts_(std::move(parts)), nonce_base_(random_nonce()) {}
+Context::Context(Parts parts)
+    : parts_(std::move(parts)), host_(this_host()), nonce_base_(random_nonce()) {
+    ClientOptions& options = parts_.options;
+    if (options.pid == 0) options.pid = getpid();
+    if (options.owner.empty()) options.owner = default_owner(host_, options.pid);
+}
 
 Context::~Context() {
     keeper_->close();

@@ -78,6 +78,13 @@ public:
     /// All resources that have a contender and whose name starts with `prefix`, sorted by name.
     std::vector<ResourceInfo> inspect(std::string_view prefix = {}) const;
 
+    /// Ends the hold of `name` that has this fence, whoever has it, and everybody's who joined it;
+    /// waiters are woken at once. Whether there was such a hold: a waiter has no fence, and another
+    /// hold is not touched. Its holder learns of it with its next renewal, a third of its lease at
+    /// the latest, as Loss::ended, and may work on until then beside the next one: the fence is for
+    /// that. May be repeated. Throws Error when the store cannot be asked.
+    bool break_hold(std::string_view name, std::uint64_t fence) const;
+
     const std::string& owner() const noexcept;
     /// The store's URL without its password.
     const std::string& store() const noexcept;

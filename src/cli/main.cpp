@@ -2,7 +2,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
+#include <functional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +21,7 @@
 #include "cli/help.hpp"
 #include "cli/line.hpp"
 #include "cli/list.hpp"
+#include "cli/output.hpp"
 #include "cli/run.hpp"
 #include "cli/say.hpp"
 #include "cli/signals.hpp"
@@ -30,7 +34,7 @@ constexpr const char* examples = R"(Examples:
   holdfast run -n nightly -- ./nightly             give up at once if it runs already
   holdfast list                                    who holds what, and who waits
 
-More of each: holdfast run --help, holdfast list --help)";
+More of each: holdfast COMMAND --help)";
 
 /// Who closed one of the three (2>&-) would have the store's file opened in its place, and our
 /// lines written into it. Read only, so that writing still fails; closed again for the command.
@@ -79,6 +83,7 @@ std::string misunderstood(const CLI::App& program, Words ours) {
                            fmt::join(known, ", "));
     }
     for (const std::string_view word : ours) {
+        if (word == "--") break;
         // The parser would take the next word for the value: --store=$UNSET NAME.
         if (word.starts_with("--") && word.find('=') == word.size() - 1) {
             return fmt::format("{} has an empty value", word);
@@ -95,6 +100,19 @@ int run_separated(RunOptions options, const Line& line) {
     return run(std::move(options));
 }
 
+int print_help(const CLI::App& program, const CLI::Success& help_or_version) {
+    std::ostringstream text;
+    const int code = program.exit(help_or_version, text, text);
+    print(text.str());
+    return code;
+}
+
+/// A command of ours: whether it was asked for, and what it does then.
+struct Choice {
+    const CLI::App* command;
+    std::function<int()> act;
+};
+
 int dispatch(Words words) {
     CLI::App program{"Distributed locks on the store that you already run.", "holdfast"};
     program.set_version_flag("--version", fmt::format("holdfast {}", version()));
@@ -103,23 +121,27 @@ int dispatch(Words words) {
     program.footer(examples);
     RunOptions run_options;
     ListOptions list_options;
-    const CLI::App* const run_command = add_run(program, run_options);
-    const CLI::App* const list_command = add_list(program, list_options);
+    Line line;
+    const std::array choices{
+        Choice{add_run(program, run_options),
+               [&] { return run_separated(std::move(run_options), line); }},
+        Choice{add_list(program, list_options), [&] { return list(list_options); }},
+    };
 
-    const Line line = split(words, *run_command);
+    line = split(words, *choices.front().command);
     if (const auto sentence = misunderstood(program, line.ours); !sentence.empty()) {
         return refuse_usage(sentence);
     }
     try {
         program.parse(static_cast<int>(line.ours.size()), line.ours.data());
     } catch (const CLI::Success& help_or_version) {
-        return program.exit(help_or_version);
+        return print_help(program, help_or_version);
     } catch (const CLI::ParseError& error) {
         return refuse_unparsed(error, line);
     }
-    if (run_command->parsed()) return run_separated(std::move(run_options), line);
-    if (list_command->parsed()) return list(list_options);
-    return usage;
+    const auto chosen = std::ranges::find_if(
+        choices, [](const Choice& choice) { return choice.command->parsed(); });
+    return chosen->act();
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include <holdfast/error.hpp>
 #include <holdfast/version.hpp>
 
+#include "cli/break.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/help.hpp"
 #include "cli/line.hpp"
@@ -24,6 +25,7 @@
 #include "cli/output.hpp"
 #include "cli/run.hpp"
 #include "cli/say.hpp"
+#include "cli/show.hpp"
 #include "cli/signals.hpp"
 
 namespace holdfast::cli {
@@ -33,6 +35,8 @@ constexpr const char* examples = R"(Examples:
   holdfast run backup -- tar -cf backup.tar data   one at a time on this machine
   holdfast run -n nightly -- ./nightly             give up at once if it runs already
   holdfast list                                    who holds what, and who waits
+  holdfast show backup                             the same of one, and where and since when
+  holdfast break backup --fence 1790000000000000   end that hold
 
 More of each: holdfast COMMAND --help)";
 
@@ -121,11 +125,15 @@ int dispatch(Words words) {
     program.footer(examples);
     RunOptions run_options;
     ListOptions list_options;
+    ShowOptions show_options;
+    BreakOptions break_options;
     Line line;
     const std::array choices{
         Choice{add_run(program, run_options),
                [&] { return run_separated(std::move(run_options), line); }},
         Choice{add_list(program, list_options), [&] { return list(list_options); }},
+        Choice{add_show(program, show_options), [&] { return show(show_options); }},
+        Choice{add_break(program, break_options), [&] { return break_hold(break_options); }},
     };
 
     line = split(words, *choices.front().command);

@@ -5,6 +5,7 @@
 #include <array>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -111,6 +112,22 @@ int print_help(const CLI::App& program, const CLI::Success& help_or_version) {
     return code;
 }
 
+/// Fills the options of the command that was asked for; or says how the program shall end, because
+/// it was not understood, or only asked for help.
+std::optional<int> parse(CLI::App& program, const Line& line) {
+    if (const auto sentence = misunderstood(program, line.ours); !sentence.empty()) {
+        return refuse_usage(sentence);
+    }
+    try {
+        program.parse(static_cast<int>(line.ours.size()), line.ours.data());
+        return std::nullopt;
+    } catch (const CLI::Success& help_or_version) {
+        return print_help(program, help_or_version);
+    } catch (const CLI::ParseError& error) {
+        return refuse_unparsed(error, line);
+    }
+}
+
 /// A command of ours: whether it was asked for, and what it does then.
 struct Choice {
     const CLI::App* command;
@@ -137,19 +154,11 @@ int dispatch(Words words) {
     };
 
     line = split(words, *choices.front().command);
-    if (const auto sentence = misunderstood(program, line.ours); !sentence.empty()) {
-        return refuse_usage(sentence);
+    if (const auto ended = parse(program, line)) return *ended;
+    for (const auto& [command, act] : choices) {
+        if (command->parsed()) return act();
     }
-    try {
-        program.parse(static_cast<int>(line.ours.size()), line.ours.data());
-    } catch (const CLI::Success& help_or_version) {
-        return print_help(program, help_or_version);
-    } catch (const CLI::ParseError& error) {
-        return refuse_unparsed(error, line);
-    }
-    const auto chosen = std::ranges::find_if(
-        choices, [](const Choice& choice) { return choice.command->parsed(); });
-    return chosen->act();
+    return usage;
 }
 
 }  // namespace

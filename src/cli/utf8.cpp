@@ -1,10 +1,8 @@
 #include "cli/utf8.hpp"
 
-#include <locale.h>
-#include <wchar.h>
-
-#include <algorithm>
 #include <array>
+#include <clocale>
+#include <cwchar>
 
 namespace holdfast::cli {
 namespace {

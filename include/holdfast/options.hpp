@@ -31,9 +31,6 @@ struct LockOptions {
 struct ClientOptions {
     /// The owner of all locks that name none. Empty: `host:pid:random`.
     std::string owner = {};
-    /// The process that listings show and that the default owner names. 0: this one. For a program
-    /// that locks in a helper process, and whose users know another.
-    int pid = 0;
     /// Told of what happens, for logs and metrics.
     std::shared_ptr<Observer> observer = nullptr;
 };

@@ -38,7 +38,9 @@ std::string show_duration(std::chrono::nanoseconds duration) {
     const double seconds = std::chrono::duration<double>(duration).count();
     if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1000);
     if (seconds < 600) return fmt::format("{:.1f} s", seconds);
-    return fmt::format("{:.0f} min", seconds / 60);
+    if (seconds < 2 * 3600) return fmt::format("{:.0f} min", seconds / 60);
+    if (seconds < 48 * 3600) return fmt::format("{:.0f} h", seconds / 3600);
+    return fmt::format("{:.0f} days", seconds / (24 * 3600));
 }
 
 std::string show_age(std::chrono::nanoseconds age) {

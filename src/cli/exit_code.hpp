@@ -10,6 +10,7 @@ namespace holdfast::cli {
 /// the shells.
 enum ExitCode : int {
     success = 0,
+    no_such_hold = 1,  ///< of `break`
     usage = 64,
     unreachable = 69,
     internal_error = 70,

@@ -66,14 +66,14 @@ void append(std::string& text, Words words) {
 }  // namespace
 
 Line split(Words words, const CLI::App& run) {
+    if (words.size() < 2 || words[1] != run.get_name()) {
+        return {.ours = words, .command = {}, .separated = false};
+    }
     const auto separator = std::ranges::find(words, std::string_view("--"));
     const auto before = static_cast<std::size_t>(separator - words.begin());
     if (separator != words.end()) {
         return {
             .ours = words.first(before), .command = words.subspan(before + 1), .separated = true};
-    }
-    if (words.size() < 2 || words[1] != run.get_name()) {
-        return {.ours = words, .command = {}, .separated = false};
     }
     const std::size_t ours = count_ours(words, run);
     return {.ours = words.first(ours), .command = words.subspan(ours), .separated = false};

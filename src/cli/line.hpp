@@ -16,7 +16,8 @@ struct Line {
 };
 
 /// Splits the program's words. Where a `run` forgot the `--`, the command is taken to start at the
-/// second word that is no option of ours: one name is the rule.
+/// second word that is no option of ours: one name is the rule. Elsewhere all words are ours, and
+/// a `--` is the parser's: the name behind it may start with a dash.
 Line split(Words words, const CLI::App& run);
 
 /// The line as it should have been typed, for a shell, without the passwords of its URLs.

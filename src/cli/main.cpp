@@ -3,7 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <functional>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,12 +18,15 @@
 
 #include <holdfast/version.hpp>
 
+#include "cli/break.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/help.hpp"
 #include "cli/line.hpp"
 #include "cli/list.hpp"
+#include "cli/output.hpp"
 #include "cli/run.hpp"
 #include "cli/say.hpp"
+#include "cli/show.hpp"
 #include "cli/signals.hpp"
 
 namespace holdfast::cli {
@@ -29,8 +36,10 @@ constexpr const char* examples = R"(Examples:
   holdfast run backup -- tar -cf backup.tar data   one at a time on this machine
   holdfast run -n nightly -- ./nightly             give up at once if it runs already
   holdfast list                                    who holds what, and who waits
+  holdfast show backup                             the same of one, and where and since when
+  holdfast break backup --fence 1790000000000000   end that hold
 
-More of each: holdfast run --help, holdfast list --help)";
+More of each: holdfast COMMAND --help)";
 
 /// Who closed one of the three (2>&-) would have the store's file opened in its place, and our
 /// lines written into it. Read only, so that writing still fails; closed again for the command.
@@ -79,6 +88,7 @@ std::string misunderstood(const CLI::App& program, Words ours) {
                            fmt::join(known, ", "));
     }
     for (const std::string_view word : ours) {
+        if (word == "--") break;
         // The parser would take the next word for the value: --store=$UNSET NAME.
         if (word.starts_with("--") && word.find('=') == word.size() - 1) {
             return fmt::format("{} has an empty value", word);
@@ -110,6 +120,35 @@ int run_separated(RunOptions options, const Line& line) {
     return run(std::move(options));
 }
 
+int print_help(const CLI::App& program, const CLI::Success& help_or_version) {
+    std::ostringstream text;
+    const int code = program.exit(help_or_version, text, text);
+    print(text.str());
+    return code;
+}
+
+/// Fills the options of the command that was asked for; or says how the program shall end, because
+/// it was not understood, or only asked for help.
+std::optional<int> parse(CLI::App& program, const Line& line) {
+    if (const auto sentence = misunderstood(program, line.ours); !sentence.empty()) {
+        return refuse_usage(sentence);
+    }
+    try {
+        program.parse(static_cast<int>(line.ours.size()), line.ours.data());
+        return std::nullopt;
+    } catch (const CLI::Success& help_or_version) {
+        return print_help(program, help_or_version);
+    } catch (const CLI::ParseError& error) {
+        return refuse_unparsed(error, line);
+    }
+}
+
+/// A command of ours: whether it was asked for, and what it does then.
+struct Choice {
+    const CLI::App* command;
+    std::function<int()> act;
+};
+
 int dispatch(Words words) {
     CLI::App program{"Distributed locks on the store that you already run.", "holdfast"};
     program.set_version_flag("--version", fmt::format("holdfast {}", version()));
@@ -118,22 +157,22 @@ int dispatch(Words words) {
     program.footer(examples);
     RunOptions run_options;
     ListOptions list_options;
-    const CLI::App* const run_command = add_run(program, run_options);
-    const CLI::App* const list_command = add_list(program, list_options);
+    ShowOptions show_options;
+    BreakOptions break_options;
+    Line line;
+    const std::array choices{
+        Choice{add_run(program, run_options),
+               [&] { return run_separated(std::move(run_options), line); }},
+        Choice{add_list(program, list_options), [&] { return list(list_options); }},
+        Choice{add_show(program, show_options), [&] { return show(show_options); }},
+        Choice{add_break(program, break_options), [&] { return break_hold(break_options); }},
+    };
 
-    const Line line = split(words, *run_command);
-    if (const auto sentence = misunderstood(program, line.ours); !sentence.empty()) {
-        return refuse_usage(sentence);
+    line = split(words, *choices.front().command);
+    if (const auto ended = parse(program, line)) return *ended;
+    for (const auto& [command, act] : choices) {
+        if (command->parsed()) return act();
     }
-    try {
-        program.parse(static_cast<int>(line.ours.size()), line.ours.data());
-    } catch (const CLI::Success& help_or_version) {
-        return program.exit(help_or_version);
-    } catch (const CLI::ParseError& error) {
-        return refuse_unparsed(error, line);
-    }
-    if (run_command->parsed()) return run_separated(std::move(run_options), line);
-    if (list_command->parsed()) return list(list_options);
     return usage;
 }
 

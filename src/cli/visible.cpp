@@ -2,17 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
+#include "cli/utf8.hpp"
+
 namespace holdfast::cli {
 namespace {
 
-/// How many bytes the control character at the start of the text has; 0 if there is none.
-std::size_t control_character(std::string_view text) {
-    const auto first = static_cast<unsigned char>(text[0]);
-    if (first < 0x20 || first == 0x7f) return 1;
-    // U+0080 to U+009F in UTF-8: some terminals obey these too.
-    if (first != 0xc2 || text.size() < 2) return 0;
-    const auto second = static_cast<unsigned char>(text[1]);
-    return second >= 0x80 && second <= 0x9f ? 2 : 0;
+struct Range {
+    char32_t first;
+    char32_t last;
+};
+
+constexpr Range steering[] = {
+    {0x00, 0x1f},     {0x7f, 0x9f},  // DEL, and the controls that some terminals obey too
+    {0x61c, 0x61c},                  // of the direction of writing
+    {0x200e, 0x200f},                //
+    {0x2028, 0x202e},                // line and paragraph separator, and directions again
+    {0x2066, 0x2069},
+};
+
+bool is_steering(char32_t character) {
+    return std::ranges::any_of(steering, [&](const Range& range) {
+        return range.first <= character && character <= range.last;
+    });
+}
+
+void append_escaped(std::string& result, std::string_view bytes) {
+    for (const char c : bytes) {
+        fmt::format_to(std::back_inserter(result), "\\x{:02x}", static_cast<unsigned char>(c));
+    }
 }
 
 }  // namespace
@@ -20,12 +40,14 @@ std::size_t control_character(std::string_view text) {
 std::string visible(std::string_view text) {
     std::string result;
     while (!text.empty()) {
-        const std::size_t control = control_character(text);
-        for (const char c : text.substr(0, control)) {
-            result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+        const auto character = first_character(text);
+        const std::string_view bytes = text.substr(0, character ? character->bytes : 1);
+        if (!character || is_steering(character->value)) {
+            append_escaped(result, bytes);
+        } else {
+            result += bytes == "\\" ? "\\\\" : bytes;
         }
-        if (control == 0) result += text[0] == '\\' ? "\\\\" : std::string(1, text[0]);
-        text.remove_prefix(control == 0 ? 1 : control);
+        text.remove_prefix(bytes.size());
     }
     return result;
 }

@@ -24,7 +24,36 @@ ContenderInfo info(const Place& place, std::uint64_t capacity) {
             .fence = place.fence,
             .lease_left = place.lease_left,
             .weight = place.weight,
-            .capacity = capacity};
+            .capacity = capacity,
+            .host = place.host,
+            .pid = place.pid,
+            .age = place.age};
+}
+
+std::vector<Ticket> tickets_of(const std::vector<Line>& lines, std::string_view resource,
+                               std::uint64_t fence) {
+    std::vector<Ticket> tickets;
+    for (const Line& line : lines) {
+        if (line.resource != resource) continue;
+        for (const Place& place : line.holders) {
+            if (place.fence == fence) tickets.push_back(place.ticket);
+        }
+    }
+    return tickets;
+}
+
+/// Ends all that hold it with this fence now; whether there were any.
+bool end_holders(const core::Context& context, std::string_view name, std::uint64_t fence) {
+    const std::string resource = context.prefix() + std::string(name);
+    const auto lines = context.store().inspect(resource).get();
+    if (!lines.ok()) core::throw_failure(name, lines.failure());
+    bool ended = false;
+    for (const Ticket& ticket : tickets_of(lines.value(), resource, fence)) {
+        const auto stood = context.store().leave(ticket).get();
+        if (!stood.ok()) core::throw_failure(name, stood.failure());
+        if (stood.value().state == Standing::State::admitted) ended = true;
+    }
+    return ended;
 }
 
 ResourceInfo info(const Line& line, std::string_view name) {
@@ -72,6 +101,16 @@ std::vector<ResourceInfo> Client::inspect(std::string_view prefix) const {
         resources.push_back(info(line, context_->name_of(line.resource)));
     }
     return resources;
+}
+
+bool Client::break_hold(std::string_view name, std::uint64_t fence) const {
+    context_->refuse_inherited(name);
+    // Nought is not the fence of a hold, but of one that is offered a place.
+    if (fence == 0) return false;
+    bool broken = false;
+    // Again, because another one may have joined the hold meanwhile.
+    while (end_holders(*context_, name, fence)) broken = true;
+    return broken;
 }
 
 int Client::share_life(int pid) const {

@@ -25,21 +25,24 @@ Value random() {
     return value;
 }
 
-std::string default_owner() {
+std::string this_host() {
     char host[256] = {};
     gethostname(host, sizeof host - 1);
+    return host;
+}
+
+std::string default_owner(const std::string& host, int pid) {
     static constexpr char digits[] = "0123456789abcdef";
     std::string tag;
     for (auto bits = random<std::uint32_t>(), i = 0U; i < 8; ++i, bits >>= 4) {
         tag += digits[bits & 0xfU];
     }
-    return std::string(host) + ":" + std::to_string(getpid()) + ":" + tag;
+    return host + ":" + std::to_string(pid) + ":" + tag;
 }
 
 }  // namespace
 
 std::shared_ptr<Context> Context::make(Parts parts) {
-    if (parts.options.owner.empty()) parts.options.owner = default_owner();
     // In a forked child everything is leaked: ending a session there would end the parent's.
     std::shared_ptr<Context> context(new Context(std::move(parts)), [](Context* made) {
         if (!made->inherited()) delete made;
@@ -57,7 +60,10 @@ Client Context::client(std::shared_ptr<Context> context) {
     return Client(std::move(context));
 }
 
-Context::Context(Parts parts) : parts_(std::move(parts)), nonce_base_(random<Nonce>()) {}
+Context::Context(Parts parts)
+    : parts_(std::move(parts)), host_(this_host()), pid_(getpid()), nonce_base_(random<Nonce>()) {
+    if (parts_.options.owner.empty()) parts_.options.owner = default_owner(host_, pid_);
+}
 
 Context::~Context() {
     keeper_->close();

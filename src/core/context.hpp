@@ -47,6 +47,9 @@ public:
     const std::string& prefix() const noexcept { return parts_.prefix; }
     const std::string& url() const noexcept { return parts_.url; }
     const std::string& owner() const noexcept { return parts_.options.owner; }
+    /// Where its contenders come from, as listings show it.
+    const std::string& host() const noexcept { return host_; }
+    int pid() const noexcept { return pid_; }
     /// Null when nobody observes.
     Observer* observer() const noexcept { return parts_.options.observer.get(); }
     /// The name that the user gave, from the resource in the store.
@@ -67,6 +70,8 @@ private:
     void report(const Failure& failure);
 
     Parts parts_;
+    std::string host_;
+    int pid_ = 0;
     ForkMark mark_;
     Nonce nonce_base_;
     std::atomic<std::uint64_t> nonces_{0};

@@ -109,7 +109,9 @@ Request Lock::request(std::uint64_t weight, Patience patience) const {
                                           context_->store().capabilities().default_fairness),
                                       .patience = patience,
                                       .lease = options_.lease,
-                                      .reenter = options_.reenter});
+                                      .reenter = options_.reenter,
+                                      .host = context_->host(),
+                                      .pid = context_->pid()});
     }
     return request;
 }

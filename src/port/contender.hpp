@@ -44,6 +44,9 @@ struct Contender {
     Patience patience = Patience::wait;
     std::chrono::milliseconds lease{0};
     bool reenter = false;  ///< join an admitted contender of the same owner
+    /// Where it comes from, for listings alone: nothing is decided by it.
+    std::string host = {};
+    int pid = 0;
 };
 
 /// A contender's place, as its store finds it again.
@@ -88,6 +91,10 @@ struct Place {
     std::uint64_t weight = 0;
     std::uint64_t fence = 0;
     std::chrono::milliseconds lease_left{0};
+    std::string host = {};  ///< empty: unknown
+    int pid = 0;            ///< 0: unknown
+    /// Since it was admitted or, of one that is not, since it entered. Unset: unknown.
+    std::optional<std::chrono::milliseconds> age = std::nullopt;
 };
 
 /// A resource and who contends for it.

@@ -57,7 +57,7 @@ class Usage(OnALocalStore):
 
     def test_an_unknown_command_is_named(self):
         for words in (["runn"], ["shwo", "a"], ["runn", "a", "--", "true"]):
-            self.assert_refused(words, 64, f"'{words[0]}'", "run", "list")
+            self.assert_refused(words, 64, f"'{words[0]}'", "there are: run, list, show, break")
 
     def test_a_wrong_duration_names_its_option(self):
         self.assert_refused(["run", "-w", "-1", "a", "--", "true"], 64, "--wait", "negative")

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <unistd.h>
 #include <atomic>
 #include <stop_token>
 
@@ -221,6 +222,15 @@ TEST_P(Exclusion, InspectTellsHoldersFromWaiters) {
     EXPECT_EQ(lines[0].waiters.at(0).fence, 0U);
     EXPECT_TRUE(client_.inspect("nobody").empty());
     hold.release();
+}
+
+TEST_P(Exclusion, InspectTellsTheHostAndTheProcess) {
+    char host[256] = {};
+    gethostname(host, sizeof host - 1);
+    const Hold hold = client_.mutex("orders").acquire();
+    const auto holder = client_.inspect()[0].holders.at(0);
+    EXPECT_EQ(holder.host, host);
+    EXPECT_EQ(holder.pid, getpid());
 }
 
 }  // namespace

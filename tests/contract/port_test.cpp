@@ -444,6 +444,37 @@ TEST_P(Port, InspectShowsWhoHoldsAndWhoWaitsInOrder) {
     EXPECT_EQ(nightly.waiters[0].fence, 0U);
 }
 
+TEST_P(Port, InspectShowsWhereEachComesFrom) {
+    auto near = contender();
+    near.host = "near";
+    near.pid = 7;
+    auto far = contender();
+    far.host = "far.example";
+    far.pid = 123456;
+    enter(near);
+    enter(far);
+    const Place holder = lines()[0].holders[0];
+    const Place waiter = lines()[0].waiters[0];
+    EXPECT_EQ(holder.host, "near");
+    EXPECT_EQ(holder.pid, 7);
+    EXPECT_EQ(waiter.host, "far.example");
+    EXPECT_EQ(waiter.pid, 123456);
+}
+
+TEST_P(Port, AWaitersAgeCountsFromItsEnteringAndAHoldersFromItsAdmission) {
+    const auto holder = enter(contender());
+    const auto waiter = enter(contender());
+    if (!lines()[0].waiters[0].age) GTEST_SKIP() << GetParam().name << " does not know ages";
+    ASSERT_TRUE(await([&] { return lines()[0].waiters[0].age > 50ms; }));
+    leave(holder.ticket);
+    const auto claiming = std::chrono::steady_clock::now();
+    ASSERT_EQ(renew(waiter.ticket).state, State::admitted);
+    const auto age = lines()[0].holders[0].age;
+    const auto since_claiming = std::chrono::steady_clock::now() - claiming;
+    // A server may count in whole milliseconds, and may not know when it admitted.
+    EXPECT_LE(age.value_or(0ms), since_claiming + 1ms);
+}
+
 TEST_P(Port, AListedTicketIsEnoughToEndTheContender) {
     const auto held = enter(contender());
     const auto waiter = enter(contender());

@@ -134,6 +134,7 @@ private:
                 wrong |= 16;
             if (!is_inherited([&] { static_cast<void>(client_.mutex("new")); })) wrong |= 32;
             if (!is_inherited([&] { static_cast<void>(client_.inspect()); })) wrong |= 64;
+            if (!is_inherited([&] { static_cast<void>(client_.break_hold("a", 1)); })) wrong |= 128;
             locks_.front()->unlock();
             hold_.reset();
             locks_.clear();

@@ -52,10 +52,31 @@ Failure conflict(const LinePage& page, const Contender& contender) {
 
 Place place(const LinePage& page, const Row<Record>& row, Moment now) {
     return {.ticket = {std::string(page.name()), row.fixed.nonce, place_of(row.fixed.ticket)},
-            .owner = std::string(row.text),
+            .owner = std::string(row.fixed.owner(row.text)),
             .weight = row.fixed.weight,
             .fence = row.fixed.fence,
-            .lease_left = std::chrono::floor<std::chrono::milliseconds>(row.fixed.lease_end - now)};
+            .lease_left = std::chrono::floor<std::chrono::milliseconds>(row.fixed.lease_end - now),
+            .host = std::string(row.fixed.host(row.text)),
+            .pid = row.fixed.pid,
+            .age = std::chrono::floor<std::chrono::milliseconds>(now - row.fixed.since)};
+}
+
+/// No host that gethostname(2) gives is longer.
+constexpr std::size_t longest_host = std::numeric_limits<std::uint8_t>::max();
+
+Record record_of(const Contender& contender, ClientId client, Moment now) {
+    return {.nonce = contender.nonce,
+            .client = client,
+            .weight = contender.weight,
+            .lease_end = now + contender.lease,
+            .since = now,
+            .host_size = static_cast<std::uint8_t>(std::min(contender.host.size(), longest_host)),
+            .pid = contender.pid};
+}
+
+/// What follows the record.
+std::string text_of(const Contender& contender) {
+    return contender.host.substr(0, longest_host) + contender.owner;
 }
 
 }  // namespace
@@ -108,11 +129,8 @@ Result<Entry> Ledger::enter_line(LinePage& page, const Contender& contender) {
         return conflict(page, contender);
     }
 
-    Record record{.nonce = contender.nonce,
-                  .client = client_,
-                  .weight = contender.weight,
-                  .ticket = page.take_ticket(),
-                  .lease_end = scene_.now + contender.lease};
+    Record record = record_of(contender, client_, scene_.now);
+    record.ticket = page.take_ticket();
     if (contender.reenter) {
         if (const auto joined = page.holder_of(contender.owner)) {
             if (contender.weight > joined->weight) {
@@ -128,11 +146,11 @@ Result<Entry> Ledger::enter_line(LinePage& page, const Contender& contender) {
     if (record.weight == 0 || page.admits(record.weight)) {
         if (record.weight > 0) record.fence = page.next_fence();
         record.phase = Phase::admitted;
-        page.add_holder(record, contender.owner);
+        page.add_holder(record, text_of(contender));
         return entry(contender, record.ticket, admitted(record.fence));
     }
     if (contender.patience == Patience::none) return entry(contender, 0, Standing{});
-    page.add_waiter(record, contender.owner);
+    page.add_waiter(record, text_of(contender));
     return entry(contender, record.ticket, waiting(page, record.ticket));
 }
 
@@ -193,6 +211,7 @@ Standing Ledger::claim(LinePage& page, Record record) {
             record = offered->fixed;
         } else if (page.head().fairness == Fairness::barging && page.has_room(record.weight)) {
             record.fence = page.next_fence();
+            record.since = scene_.now;
             page.promote(record, Phase::admitted);
             return admitted(record.fence);
         } else {
@@ -202,6 +221,7 @@ Standing Ledger::claim(LinePage& page, Record record) {
     if (record.phase == Phase::offered) {
         record.phase = Phase::admitted;
         record.fence = page.next_fence();
+        record.since = scene_.now;
     }
     page.update(record);
     return admitted(record.fence);

@@ -94,7 +94,7 @@ std::optional<Row<Record>> LinePage::waiter(std::uint64_t ticket, const Nonce& n
 std::optional<Record> LinePage::holder_of(std::string_view owner) const {
     for (const auto& row : holders()) {
         const bool own_place = row.fixed.phase == Phase::admitted && row.fixed.weight > 0;
-        if (own_place && row.text == owner) return row.fixed;
+        if (own_place && row.fixed.owner(row.text) == owner) return row.fixed;
     }
     return std::nullopt;
 }
@@ -132,8 +132,8 @@ bool LinePage::admits(std::uint64_t weight) const {
     return head_.fairness == Fairness::barging || head_.waiting_weight <= room;
 }
 
-void LinePage::add_holder(const Record& record, std::string_view owner) {
-    put_record(holder_key(id_, record.nonce), record, owner);
+void LinePage::add_holder(const Record& record, std::string_view text) {
+    put_record(holder_key(id_, record.nonce), record, text);
     count_holder(record);
 }
 
@@ -145,15 +145,15 @@ void LinePage::count_holder(const Record& record) {
     changed_ = true;
 }
 
-void LinePage::add_waiter(Record record, std::string_view owner) {
+void LinePage::add_waiter(Record record, std::string_view text) {
     // Those who were passed over have no weight here: nobody is to rely on them.
     record.ahead = head_.waiting_weight == 0 ? 0 : head_.last_waiter;
     head_.last_waiter = record.client;
-    put_waiter(record, owner);
+    put_waiter(record, text);
 }
 
-void LinePage::put_waiter(const Record& record, std::string_view owner) {
-    put_record(waiter_key(id_, record.ticket), record, owner);
+void LinePage::put_waiter(const Record& record, std::string_view text) {
+    put_record(waiter_key(id_, record.ticket), record, text);
     const Key where = Key('.') << id_ << record.ticket;
     scene_.table.put(index_key(record.client, record.nonce), std::string_view(where).substr(1));
     ++head_.waiters;
@@ -173,8 +173,8 @@ void LinePage::update(const Record& record) {
         head_.earliest_end = end_of(record);
         changed_ = true;
     }
-    const std::string owner(before.text);
-    put_record(key, record, owner);
+    const std::string text(before.text);
+    put_record(key, record, text);
 }
 
 void LinePage::remove_holder(const Record& record) {
@@ -193,13 +193,12 @@ void LinePage::remove_holder(const Record& record) {
 void LinePage::hand_to_joined(const Record& record) {
     for (const auto& row : holders()) {
         if (row.fixed.fence != record.fence || row.fixed.weight != 0) continue;
-        const std::string heir_owner(row.text);
         Record heir = row.fixed;
         heir.weight = record.weight;
-        put_record(holder_key(id_, heir.nonce), heir, heir_owner);
+        update(heir);
         Record emptied = record;
         emptied.weight = 0;
-        put_record(holder_key(id_, emptied.nonce), emptied, heir_owner);
+        update(emptied);
         return;
     }
 }
@@ -228,7 +227,7 @@ void LinePage::erase_waiter(const Record& record) {
 
 void LinePage::promote(Record record, Phase phase) {
     const auto row = waiter(record.ticket, record.nonce);
-    const std::string owner(row->text);
+    const std::string text(row->text);
     if (phase == Phase::admitted) {
         // A barger leaves the line from wherever it stands: the one behind it must know.
         remove_waiter(Record(row->fixed));
@@ -236,7 +235,7 @@ void LinePage::promote(Record record, Phase phase) {
         erase_waiter(row->fixed);
     }
     record.phase = phase;
-    add_holder(record, owner);
+    add_holder(record, text);
 }
 
 void LinePage::advance() {
@@ -252,11 +251,11 @@ void LinePage::end_overdue_holders() {
     for (const auto& row : all_holders) {
         if (end_of(row.fixed) <= scene_.now) overdue.emplace_back(row.fixed, row.text);
     }
-    for (const auto& [record, owner] : overdue) {
+    for (const auto& [record, text] : overdue) {
         // Its weight may have become another one's by joining since it was read.
         const Record current = holder(record.nonce)->fixed;
         remove_holder(current);
-        if (current.phase == Phase::offered && !current.over(scene_.now)) lapse(current, owner);
+        if (current.phase == Phase::offered && !current.over(scene_.now)) lapse(current, text);
     }
     head_.earliest_end = Moment::max();
     for (const auto& row : holders()) {
@@ -266,10 +265,10 @@ void LinePage::end_overdue_holders() {
 }
 
 /// It keeps its ticket, and is passed over until it is heard of.
-void LinePage::lapse(Record record, std::string_view owner) {
+void LinePage::lapse(Record record, std::string_view text) {
     record.phase = Phase::lapsed;
     record.ahead = 0;
-    put_waiter(record, owner);
+    put_waiter(record, text);
 }
 
 /// Fifo: reserves places for the first in line until one does not fit. Barging: reserves nothing,
@@ -334,9 +333,9 @@ std::uint64_t LinePage::next_fence() {
     return scene_.last_fence = fence;
 }
 
-void LinePage::put_record(const Key& key, const Record& record, std::string_view owner) {
+void LinePage::put_record(const Key& key, const Record& record, std::string_view text) {
     scratch_.assign(reinterpret_cast<const char*>(&record), sizeof record);
-    scratch_.append(owner);
+    scratch_.append(text);
     scene_.table.put(key, scratch_);
 }
 

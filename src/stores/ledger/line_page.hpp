@@ -67,8 +67,9 @@ public:
     }
 
     std::uint64_t take_ticket() { return head_.next_ticket++; }
-    void add_holder(const Record& record, std::string_view owner);
-    void add_waiter(Record record, std::string_view owner);
+    /// The text is what follows the record: see Record.
+    void add_holder(const Record& record, std::string_view text);
+    void add_waiter(Record record, std::string_view text);
     /// Rewrites what it found; the phase decides where.
     void update(const Record& record);
     void remove_holder(const Record& record);
@@ -88,12 +89,12 @@ public:
 
 private:
     void end_overdue_holders();
-    void lapse(Record record, std::string_view owner);
+    void lapse(Record record, std::string_view text);
     void pass_on();
     void tell(const Record& record, Standing::State state);
     void make_first(Record record);
-    void put_record(const Key& key, const Record& record, std::string_view owner);
-    void put_waiter(const Record& record, std::string_view owner);
+    void put_record(const Key& key, const Record& record, std::string_view text);
+    void put_waiter(const Record& record, std::string_view text);
     void erase_waiter(const Record& record);
     void count_holder(const Record& record);
     void hand_to_joined(const Record& record);

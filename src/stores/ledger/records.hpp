@@ -46,7 +46,7 @@ enum class Phase : std::uint8_t {
     admitted,
 };
 
-/// A contender. The owner follows it.
+/// A contender. Its host and its owner follow it.
 struct Record {
     Nonce nonce{};
     ClientId client = 0;
@@ -56,9 +56,14 @@ struct Record {
     std::uint64_t fence = 0;
     Moment lease_end{};
     Moment claim_end{};
+    Moment since{};  ///< when it was admitted, or entered while it is not
     Phase phase = Phase::waiting;
+    std::uint8_t host_size = 0;
+    std::int32_t pid = 0;
 
     bool over(Moment now) const { return lease_end <= now; }
+    std::string_view host(std::string_view text) const { return text.substr(0, host_size); }
+    std::string_view owner(std::string_view text) const { return text.substr(host_size); }
 };
 
 static_assert(std::is_trivially_copyable_v<Head> && std::is_trivially_copyable_v<Record>);

@@ -146,19 +146,21 @@ void Control::refuse_foreign() const {
                      "its file control was not written by holdfast; name another folder: "
                      "local:///folder");
     }
-    if (page_->format != ControlPage::current_format) {
-        const bool newer = page_->format > ControlPage::current_format;
-        folder_.fail(errc::bad_configuration,
-                     std::string("was made by ") + (newer ? "a newer" : "an older") +
-                         " version of holdfast (format " + std::to_string(page_->format) +
-                         ", this one knows " + std::to_string(ControlPage::current_format) +
-                         "); use one version, or name another folder: local:///folder");
-    }
+    if (page_->format > ControlPage::current_format) fail_of_another_version();
     if (page_->abi != this_abi) {
         folder_.fail(errc::bad_configuration,
                      "is used by programs of another word size or C library, which cannot share "
                      "memory with this one; name another folder: local:///folder");
     }
+}
+
+void Control::fail_of_another_version() const {
+    const bool newer = page_->format > ControlPage::current_format;
+    folder_.fail(errc::bad_configuration,
+                 std::string(newer ? "was made by a newer" : "is used by an older") +
+                     " version of holdfast (format " + std::to_string(page_->format) +
+                     ", this one knows " + std::to_string(ControlPage::current_format) +
+                     "); use one version, or name another folder: local:///folder");
 }
 
 void Control::start_afresh(std::string_view boot) {

@@ -12,10 +12,11 @@
 namespace holdfast::inline v0::local {
 
 /// What all processes of a store share besides its table, as it stands in the file `control`.
-/// The first two members keep their places in every future format.
+/// The first two members keep their places in every future format, and so does last_fence.
 struct ControlPage {
     static constexpr std::uint64_t written_by_holdfast = 0x74736166'646c6f68;  // "holdfast"
-    static constexpr std::uint32_t current_format = 1;
+    /// Of this page and of what stands in the table. 2: a contender's host, pid and age.
+    static constexpr std::uint32_t current_format = 2;
 
     std::atomic<std::uint64_t> magic;  ///< written last: without it the page is not made yet
     std::uint32_t format;
@@ -41,7 +42,7 @@ std::string boot_id();
 class Control {
 public:
     /// Maps the page of the file, whatever stands in it. `patience` is how long a turn is waited
-    /// for. Throws Error: disk full, made by a newer version or an incompatible program.
+    /// for. Throws Error: disk full, and as refuse_foreign().
     Control(const Folder& folder, int file, std::chrono::milliseconds patience);
     ~Control();
     Control(const Control&) = delete;
@@ -50,7 +51,17 @@ public:
     ControlPage& page() noexcept { return *page_; }
     const ControlPage& page() const noexcept { return *page_; }
     bool made() const noexcept { return page_->magic == ControlPage::written_by_holdfast; }
-    /// Makes the page, or makes it anew after a boot: all but the highest fence.
+    /// Whether it is laid out as this version knows it.
+    bool is_current() const noexcept {
+        return made() && page_->format == ControlPage::current_format;
+    }
+    /// Throws Error when the page is not ours to change, not even while nobody uses it: made by a
+    /// newer version or an incompatible program.
+    void refuse_foreign() const;
+    /// Throws Error: another version of holdfast uses it.
+    [[noreturn]] void fail_of_another_version() const;
+    /// Makes the page, or makes it anew after a boot or of an older format: all but the highest
+    /// fence.
     void start_afresh(std::string_view boot);
 
     /// One turn, from construction to destruction. Makes no system call when nobody else has it.
@@ -67,7 +78,6 @@ public:
     };
 
 private:
-    void refuse_foreign() const;
     void take();
     void give_back() noexcept;
     int spin_for_turn();

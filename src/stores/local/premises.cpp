@@ -27,7 +27,9 @@ Premises::Premises(const LocalOptions& options, ClientId client)
 
 void Premises::open(std::chrono::milliseconds patience) {
     const std::string boot = boot_id();
-    const auto fits = [&] { return belongs_together() && boot == control_.page().boot_id; };
+    const auto fits = [&] {
+        return control_.is_current() && belongs_together() && boot == control_.page().boot_id;
+    };
     seat_.open_door(folder_, patience);
     if (fits()) return;
     // Given up in between: two that hold the door open would wait for each other.
@@ -44,9 +46,13 @@ bool Premises::belongs_together() const {
 
 /// Nobody else can open the store meanwhile, and whoever has it open is seated.
 void Premises::prepare(const std::string& boot) {
+    // Once more: another version may have been here since the page was mapped.
+    control_.refuse_foreign();
     if (!anybody_seated(control_file())) {
         control_.start_afresh(boot);
         Doorbell::remove_all(folder_);
+    } else if (!control_.is_current()) {
+        control_.fail_of_another_version();
     } else if (!belongs_together()) {
         folder_.fail(errc::unreachable, std::string("its file ") + table_file +
                                             " was removed or replaced while other processes use "

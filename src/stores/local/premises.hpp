@@ -21,7 +21,8 @@ struct LocalOptions;
 /// Threads: all members may be called from any thread.
 class Premises {
 public:
-    /// Opens the store, starts it afresh when it is of another boot, and sits down. Until
+    /// Opens the store, starts it afresh when it is of another boot or an older version and nobody
+    /// uses it, and sits down. Until
     /// close_door() nobody can start it afresh. Throws Error.
     Premises(const LocalOptions& options, ClientId client);
 

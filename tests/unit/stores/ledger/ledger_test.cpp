@@ -360,6 +360,61 @@ TEST_F(ALedger, HandsTheWeightToAnHeirWhenTheFirstLeaseEnds) {
     EXPECT_EQ(book.enter(impatient("a", 4)).standing.state, State::admitted);
 }
 
+TEST_F(ALedger, CountsTheAgeOfAWaiterFromItsEnteringAndOfAHolderFromItsAdmission) {
+    const Entry holder = book.enter(contender("a", 1));
+    book.now += 1s;
+    const Entry waiter = book.enter(contender("a", 2));
+    book.now += 2s;
+    book.renew(holder.ticket);
+    book.renew(waiter.ticket);
+    EXPECT_EQ(book.inspect()[0].holders[0].age, 3s);
+    EXPECT_EQ(book.inspect()[0].waiters[0].age, 2s);
+    book.leave(holder.ticket);
+    EXPECT_EQ(book.inspect()[0].holders[0].age, 2s) << "offered is not admitted yet";
+    book.renew(waiter.ticket);
+    book.now += 4s;
+    book.renew(waiter.ticket);
+    EXPECT_EQ(book.inspect()[0].holders[0].age, 4s);
+}
+
+TEST_F(ALedger, CountsTheAgeOfABargerFromItsAdmission) {
+    const Entry holder = book.enter(barging("a", 1));
+    const Entry waiter = book.enter(barging("a", 2));
+    book.now += 1s;
+    book.leave(holder.ticket);
+    ASSERT_EQ(book.renew(waiter.ticket).state, State::admitted);
+    EXPECT_EQ(book.inspect()[0].holders[0].age, 0s);
+}
+
+TEST_F(ALedger, KeepsTheHostAndThePidOfEachThroughAllItsPhases) {
+    const Entry holder = book.enter(contender("a", 1));
+    const Entry waiter = book.enter(contender("a", 2));
+    auto joining = contender("a", 3);
+    joining.owner = "owner 1";
+    joining.reenter = true;
+    book.enter(joining);
+    book.leave(holder.ticket);
+    const Line line = book.inspect()[0];
+    ASSERT_EQ(line.holders.size(), 1U);
+    EXPECT_EQ(line.holders[0].host, "host 3") << "the heir of the place, and not who left it";
+    EXPECT_EQ(line.holders[0].owner, "owner 1");
+    book.leave(line.holders[0].ticket);
+    ASSERT_EQ(book.renew(waiter.ticket).state, State::admitted);
+    const Place promoted = book.inspect()[0].holders[0];
+    EXPECT_EQ(promoted.host, "host 2");
+    EXPECT_EQ(promoted.pid, 2);
+    EXPECT_EQ(promoted.owner, "owner 2");
+}
+
+TEST_F(ALedger, CutsAHostThatIsLongerThanAnyAndLeavesTheOwnerWhole) {
+    auto far = contender("a", 1);
+    far.host = std::string(300, 'h');
+    book.enter(far);
+    const Place place = book.inspect()[0].holders[0];
+    EXPECT_EQ(place.host, std::string(255, 'h'));
+    EXPECT_EQ(place.owner, far.owner);
+}
+
 TEST_F(ALedger, KnowsWhoseDeathConcernsWhichWaiter) {
     book.enter(contender("a", 1, 1, 2), 11);
     book.enter(contender("a", 2, 1, 2), 12);

@@ -92,7 +92,9 @@ inline Contender contender(std::string resource, std::uint64_t number, std::uint
                    .owner = "owner " + std::to_string(number),
                    .weight = weight,
                    .capacity = capacity,
-                   .lease = std::chrono::seconds{30}};
+                   .lease = std::chrono::seconds{30},
+                   .host = "host " + std::to_string(number),
+                   .pid = static_cast<int>(number)};
     std::memcpy(made.nonce.bytes.data(), &number, sizeof number);
     return made;
 }

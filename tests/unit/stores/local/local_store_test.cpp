@@ -412,6 +412,36 @@ TEST(LocalStore, OfAnotherBootIdIsLeftAloneWhileSomebodyUsesIt) {
     EXPECT_EQ(enter(*bob, contender("jobs", 2, Patience::none)).standing.state, State::gone);
 }
 
+/// Makes the store look as an older version has left it.
+void pretend_older_version(const ScratchFolder& scratch) {
+    const Folder folder(scratch.store(), 0600);
+    const Descriptor file = folder.open_file("control");
+    Control(folder, file.get(), 2s).page().format = 1;
+}
+
+TEST(LocalStore, OfAnOlderVersionIsStartedAfreshAndItsFencesRise) {
+    const ScratchFolder scratch;
+    auto store = open(scratch);
+    const auto before = enter(*store, contender("jobs", 1)).standing.fence;
+    store.reset();
+    pretend_older_version(scratch);
+    store = open(scratch);
+    EXPECT_GT(enter(*store, contender("jobs", 2)).standing.fence, before);
+}
+
+TEST(LocalStore, OfAnOlderVersionThatIsInUseIsRefused) {
+    const ScratchFolder scratch;
+    const auto older = open(scratch);
+    pretend_older_version(scratch);
+    try {
+        open(scratch);
+        ADD_FAILURE() << "it was opened";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), errc::bad_configuration);
+        EXPECT_NE(std::string(error.what()).find("older version"), std::string::npos);
+    }
+}
+
 TEST(LocalStore, WhoseTableWasRemovedWhileInUseIsRefusedToNewcomers) {
     const ScratchFolder scratch;
     auto ada = open(scratch);

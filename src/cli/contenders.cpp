@@ -1,0 +1,63 @@
+#include "cli/contenders.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "cli/duration.hpp"
+#include "cli/visible.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+constexpr const char* unknown = "-";
+
+/// Of an exclusive or shared lock; a semaphore's is the number of its permits.
+constexpr std::uint64_t capacity_of_a_mutex = 1'000'000'000;
+
+Table::Cell state_of_holder(const ContenderInfo& holder) {
+    if (holder.fence == 0) return {"offered", Ink::waiting};
+    return {"held", Ink::held};
+}
+
+}  // namespace
+
+std::vector<Listed> in_order(const ResourceInfo& resource) {
+    std::vector<Listed> listed;
+    for (const auto& holder : resource.holders) listed.push_back({holder, state_of_holder(holder)});
+    for (const auto& waiter : resource.waiters)
+        listed.push_back({waiter, {"waiting", Ink::waiting}});
+    return listed;
+}
+
+std::string show_fence(const ContenderInfo& contender) {
+    return contender.fence == 0 ? unknown : fmt::format("{}", contender.fence);
+}
+
+std::string show_share(const ContenderInfo& contender) {
+    if (contender.weight == contender.capacity) return "all";
+    if (contender.weight == 0) return "joined";
+    if (contender.capacity == capacity_of_a_mutex) return "shared";
+    return fmt::format("{} of {}", contender.weight, contender.capacity);
+}
+
+std::string show_age(const ContenderInfo& contender) {
+    return contender.age ? show_duration(*contender.age) : unknown;
+}
+
+std::string show_host(const ContenderInfo& contender) {
+    return contender.host.empty() ? unknown : visible(contender.host);
+}
+
+std::string show_pid(const ContenderInfo& contender) {
+    return contender.pid == 0 ? unknown : fmt::format("{}", contender.pid);
+}
+
+ResourceInfo find(const Client& client, const std::string& name) {
+    for (ResourceInfo& resource : client.inspect(name)) {
+        if (resource.name == name) return std::move(resource);
+    }
+    return {.name = name, .holders = {}, .waiters = {}};
+}
+
+}  // namespace holdfast::cli

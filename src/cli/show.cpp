@@ -1,0 +1,99 @@
+#include "cli/show.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "cli/contenders.hpp"
+#include "cli/duration.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/help.hpp"
+#include "cli/json.hpp"
+#include "cli/name.hpp"
+#include "cli/output.hpp"
+#include "cli/store.hpp"
+#include "cli/visible.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+constexpr const char* examples = R"(Examples:
+  holdfast show deploy            who holds it, since when and where, and who waits in which order
+  holdfast show deploy --json     as list --json, and of each "host", "pid", "age_ms"
+  holdfast show -- -deploy        a name that starts with a dash
+
+FOR is how long it has been held or, of one that waits, waited for. To end a hold, give its fence
+to holdfast break.)";
+
+bool is_free(const ResourceInfo& resource) {
+    return resource.holders.empty() && resource.waiters.empty();
+}
+
+std::string holders_in_words(const ResourceInfo& resource) {
+    if (resource.holders.empty()) return "free";
+    const auto held = std::ranges::count_if(
+        resource.holders, [](const ContenderInfo& holder) { return holder.fence != 0; });
+    if (held == 0) return "offered";
+    return held == 1 ? "held" : fmt::format("held by {}", held);
+}
+
+std::string summary_of(const ResourceInfo& resource) {
+    const std::size_t waiting = resource.waiters.size();
+    return visible(resource.name) + ": " + holders_in_words(resource) +
+           (waiting == 0 ? "" : fmt::format(", {} waiting", waiting));
+}
+
+Table table_of(const ResourceInfo& resource) {
+    Table table({{"STATE"},
+                 {"FENCE", Table::Side::right},
+                 {"FOR", Table::Side::right},
+                 {"LEASE LEFT", Table::Side::right},
+                 {"SHARE"},
+                 {"OWNER"},
+                 {"HOST"},
+                 {"PID", Table::Side::right}});
+    for (const auto& [contender, state] : in_order(resource)) {
+        table.add({state,
+                   {show_fence(contender)},
+                   {show_age(contender)},
+                   {show_duration(contender.lease_left)},
+                   {show_share(contender)},
+                   {visible(contender.owner)},
+                   {show_host(contender)},
+                   {show_pid(contender)}});
+    }
+    return table;
+}
+
+std::string page_of(const ResourceInfo& resource) {
+    const Colour colour = colour_of_output();
+    const std::string summary = painted(summary_of(resource), Ink::heading, colour) + "\n";
+    return is_free(resource) ? summary : summary + "\n" + table_of(resource).text(colour);
+}
+
+std::string json_of(const ResourceInfo& resource) {
+    if (is_free(resource)) return json_of({}, Detail::shown);
+    return json_of(std::vector{resource}, Detail::shown);
+}
+
+}  // namespace
+
+CLI::App* add_show(CLI::App& program, ShowOptions& options) {
+    CLI::App* const command =
+        program.add_subcommand("show", "Show all that is known of one resource");
+    command->formatter(std::make_shared<HelpWithUsage>("holdfast show [OPTION...] NAME"));
+    add_name(*command, options.name);
+    command->add_flag("--json", options.json, "For programs");
+    add_store(*command, options.store);
+    command->footer(examples);
+    return command;
+}
+
+int show(const ShowOptions& options) {
+    const ResourceInfo resource = find(connect_to(options.store), options.name);
+    print(options.json ? json_of(resource) : page_of(resource));
+    return success;
+}
+
+}  // namespace holdfast::cli

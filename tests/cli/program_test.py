@@ -1,85 +1,15 @@
-"""The program, driven as its users do: on the embedded store, in a folder of each test's own."""
+"""The program as a whole, and `holdfast run`."""
 
-import json
 import os
-import pathlib
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-PROGRAM = os.environ.get("HOLDFAST_PROGRAM", "build/holdfast")
+from program import PROGRAM, OnALocalStore, until
+
 COUNT = "n=$(cat counter); echo $((n + 1)) > counter"
-
-
-def until(condition, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError("it did not come to pass")
-        time.sleep(0.005)
-
-
-class OnALocalStore(unittest.TestCase):
-    def setUp(self):
-        self.temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(self.temporary.cleanup)
-        self.folder = pathlib.Path(self.temporary.name)
-        (self.folder / "store").mkdir()
-        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("HOLDFAST_")}
-        self.environment["HOLDFAST_STORE"] = f"local://{self.folder}/store"
-
-    def start(self, *words, **options):
-        options.setdefault("env", self.environment)
-        process = subprocess.Popen(
-            [PROGRAM, *words],
-            cwd=self.folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            **options,
-        )
-        self.addCleanup(self.end, process)
-        return process
-
-    @staticmethod
-    def end(process):
-        if process.poll() is None:
-            process.terminate()
-            process.wait(20)
-        process.stdout.close()
-        process.stderr.close()
-
-    def call(self, *words, **options):
-        process = self.start(*words, **options)
-        out, err = process.communicate(timeout=60)
-        return process.returncode, out, err
-
-    def hold(self, name, *options):
-        """A process that holds `name` until it is ended."""
-        process = self.start("run", *options, name, "--", "sh", "-c", "echo in; exec sleep 60")
-        self.assertEqual(process.stdout.readline(), "in\n")
-        return process
-
-    def listed(self, *words):
-        code, out, err = self.call("list", "--json", *words)
-        self.assertEqual((code, err), (0, ""))
-        return json.loads(out)
-
-    def waiters(self, name):
-        return sum(len(r["waiters"]) for r in self.listed() if r["name"] == name)
-
-    def assert_refused(self, words, code, *parts):
-        """With one line on standard error that has all the parts."""
-        returned, out, err = self.call(*words)
-        self.assertEqual((returned, out), (code, ""), err)
-        self.assertEqual(len(err.splitlines()), 1, err)
-        self.assertTrue(err.startswith("holdfast: "), err)
-        for part in parts:
-            self.assertIn(part, err)
 
 
 class Usage(OnALocalStore):
@@ -336,49 +266,6 @@ class Environment(OnALocalStore):
             env=self.environment, input="hello", stdout=subprocess.PIPE, text=True, timeout=20,
         )
         self.assertEqual(out.stdout, "hello")
-
-
-class Listing(OnALocalStore):
-    def test_an_empty_store(self):
-        self.assertEqual(self.listed(), [])
-        self.assertEqual(self.call("list"), (0, "", ""))
-
-    def test_holders_and_waiters(self):
-        self.hold("jobs/1", "--owner", "first")
-        self.start("run", "--owner", "second", "jobs/1", "--", "true")
-        until(lambda: self.waiters("jobs/1") == 1)
-        self.hold("other")
-        (job,) = self.listed("jobs/")
-        self.assertEqual(job["name"], "jobs/1")
-        (holder,), (waiter,) = job["holders"], job["waiters"]
-        self.assertEqual(set(holder), {"owner", "fence", "lease_left_ms", "weight", "capacity"})
-        self.assertEqual((holder["owner"], waiter["owner"]), ("first", "second"))
-        self.assertGreater(holder["fence"], 0)
-        self.assertLessEqual(holder["lease_left_ms"], 30000)
-        self.assertEqual([r["name"] for r in self.listed()], ["jobs/1", "other"])
-
-    def test_the_fence_keeps_all_its_digits(self):
-        script = "echo $HOLDFAST_FENCE; exec sleep 60"
-        fence = self.start("run", "a", "--", "sh", "-c", script).stdout.readline().strip()
-        self.assertGreater(int(fence), 0)
-        self.assertIn(f'"fence": {fence},', self.call("list", "--json")[1])
-
-    def test_a_full_device_is_told(self):
-        self.hold("a")
-        for words in (["list"], ["list", "--json"]):
-            with open("/dev/full", "w") as full:
-                done = subprocess.run(
-                    [PROGRAM, *words], env=self.environment,
-                    stdout=full, stderr=subprocess.PIPE, text=True, timeout=20,
-                )
-            self.assertNotEqual(done.returncode, 0)
-            self.assertRegex(done.stderr, r"\Aholdfast: [^\n]*No space left[^\n]*\n\Z")
-
-    def test_a_name_cannot_steer_the_terminal(self):
-        self.hold("a\x1b[2J\n")
-        _, out, _ = self.call("list")
-        self.assertIn("a\\x1b[2J\\x0a", out)
-        self.assertEqual([r["name"] for r in self.listed()], ["a\x1b[2J\n"])
 
 
 class Signals(OnALocalStore):

@@ -1,0 +1,80 @@
+"""What the tests of the program share: they drive it as its users do, on the embedded store, in a
+folder of each test's own."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+import unittest
+
+PROGRAM = os.environ.get("HOLDFAST_PROGRAM", "build/holdfast")
+
+
+def until(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError("it did not come to pass")
+        time.sleep(0.005)
+
+
+class OnALocalStore(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self.temporary.cleanup)
+        self.folder = pathlib.Path(self.temporary.name)
+        (self.folder / "store").mkdir()
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("HOLDFAST_")}
+        self.environment["HOLDFAST_STORE"] = f"local://{self.folder}/store"
+
+    def start(self, *words, **options):
+        options.setdefault("env", self.environment)
+        process = subprocess.Popen(
+            [PROGRAM, *words],
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **options,
+        )
+        self.addCleanup(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        if process.poll() is None:
+            process.terminate()
+            process.wait(20)
+        process.stdout.close()
+        process.stderr.close()
+
+    def call(self, *words, **options):
+        process = self.start(*words, **options)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out, err
+
+    def hold(self, name, *options):
+        """A process that holds `name` until it is ended."""
+        process = self.start("run", *options, name, "--", "sh", "-c", "echo in; exec sleep 60")
+        self.assertEqual(process.stdout.readline(), "in\n")
+        return process
+
+    def listed(self, *words):
+        code, out, err = self.call("list", "--json", *words)
+        self.assertEqual((code, err), (0, ""))
+        return json.loads(out)
+
+    def waiters(self, name):
+        return sum(len(r["waiters"]) for r in self.listed() if r["name"] == name)
+
+    def assert_refused(self, words, code, *parts):
+        """With one line on standard error that has all the parts."""
+        returned, out, err = self.call(*words)
+        self.assertEqual((returned, out), (code, ""), err)
+        self.assertEqual(len(err.splitlines()), 1, err)
+        self.assertTrue(err.startswith("holdfast: "), err)
+        for part in parts:
+            self.assertIn(part, err)

@@ -10,7 +10,7 @@ import sys
 import time
 import unittest
 
-from program import PROGRAM, OnALocalStore
+from in_a_shell import InAShell
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "completions" / "holdfast.bash"
 ANSWER = r"""
@@ -26,16 +26,7 @@ def split_as_bash_does(line):
     return words if not line.endswith(" ") else [*words, ""]
 
 
-class OnAPath(OnALocalStore):
-    def setUp(self):
-        super().setUp()
-        programs = self.folder / "bin"
-        programs.mkdir()
-        (programs / "holdfast").symlink_to(pathlib.Path(PROGRAM).resolve())
-        self.environment["PATH"] = f"{programs}:{os.environ['PATH']}"
-
-
-class Completion(OnAPath):
+class Completion(InAShell):
     def answers(self, line, before=""):
         done = subprocess.run(
             ["bash", "--norc", "-c", before + ANSWER, "bash", SCRIPT, line,
@@ -94,10 +85,8 @@ class Completion(OnAPath):
         self.assertEqual(self.answers("holdfast run -S carrier-pigeon://x "), [])
 
     def test_a_store_that_does_not_answer_is_not_waited_for(self):
-        slow = self.folder / "bin" / "holdfast"
-        slow.unlink()
-        slow.write_text("#!/bin/sh\nexec sleep 60\n")
-        slow.chmod(0o755)
+        (self.folder / "bin" / "holdfast").unlink()
+        self.stand_in("bin/holdfast", "exec sleep 60")
         started = time.monotonic()
         self.assertEqual(self.answers("holdfast run "), [])
         self.assertLess(time.monotonic() - started, 15)
@@ -121,7 +110,7 @@ class Completion(OnAPath):
             self.assertEqual(self.answers(line, loaded), ["from", "8"])
 
 
-class Keyboard(OnAPath):
+class Keyboard(InAShell):
     """What readline makes of it: the words come from there, and the answers go there."""
 
     def typed(self, *keys):
@@ -148,9 +137,7 @@ class Keyboard(OnAPath):
     def test_tab(self):
         self.environment.update(INPUTRC="/dev/null", TERM="dumb", HISTFILE="/dev/null")
         self.hold("stores:main")
-        command = self.folder / "only-here"
-        command.write_text("#!/bin/sh\necho $HOLDFAST_NAME\n")
-        command.chmod(0o755)
+        self.stand_in("only-here", "echo $HOLDFAST_NAME")
         store = self.environment.pop("HOLDFAST_STORE")
         self.typed(
             "holdfast --ver\t > version",

@@ -57,12 +57,12 @@ _holdfast_unquoted() {
     printf '%s\n' "$word"
 }
 
-# All names that are held or waited for. A store that does not answer costs a second, and no more.
+# All names that are held or waited for. A store that does not answer costs two seconds, and no more.
 _holdfast_names() {
     local program=$1 store=$2
     type -P timeout >/dev/null && type -P -- "$program" >/dev/null || return
     [[ $store != *[\$\`]* ]] || return
-    timeout -k 0.5 1 "$program" list ${store:+-S "$store"} 2>/dev/null </dev/null |
+    timeout -k 1 2 "$program" list ${store:+-S "$store"} 2>/dev/null </dev/null |
         {
             IFS= read -r _ # the headings
             while IFS= read -r line; do

@@ -1,4 +1,5 @@
-# cmake --install: headers, library, program, the CMake package and the pkg-config file.
+# cmake --install: headers, library, the program with its man page and completion, the CMake package
+# and the pkg-config file.
 
 include(CMakePackageConfigHelpers)
 
@@ -8,6 +9,10 @@ install(TARGETS holdfast EXPORT holdfast-targets)
 install(DIRECTORY include/holdfast TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
 if(HOLDFAST_PROGRAM)
   install(TARGETS holdfast_program)
+  install(FILES docs/man/holdfast.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+  # Where bash looks for the completion of a command of that name.
+  install(FILES completions/holdfast.bash
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" RENAME holdfast)
 endif()
 
 install(EXPORT holdfast-targets NAMESPACE holdfast:: DESTINATION "${package_folder}")

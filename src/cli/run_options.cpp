@@ -128,7 +128,7 @@ void add_command(CLI::App& command, RunOptions& options) {
     command
         .add_option("-c,--command", options.for_shell,
                     "Let $SHELL do this, instead of a COMMAND behind --")
-        ->option_text("TEXT");
+        ->option_text("STRING");
     command.add_flag_callback(
         "-o,--close", [] {}, "Nothing, for flock's sake: no descriptor is ever passed on");
 }

@@ -176,7 +176,8 @@ int Pact::descriptor() const noexcept {
     return wrappers_end_.get() >= 0 ? wrappers_end_.get() : wardens_end_.get();
 }
 
-void Pact::leave_with_warden(int descriptor) const {
+void Pact::leave_with_warden(int descriptor) {
+    shares_life_ = true;
     Order order{.what = Order::What::keep};
     Envelope envelope(order);
     envelope.enclose(descriptor);

@@ -69,7 +69,8 @@ public:
     /// When the command must have ended, unless this is moved on by then.
     void set_end_by(BootTime moment) noexcept { page_->end_by = moment.count(); }
     /// Leaves a descriptor with the warden: open for as long as either of the two lives.
-    void leave_with_warden(int descriptor) const;
+    void leave_with_warden(int descriptor);
+    bool shares_life() const noexcept { return shares_life_; }
 
     // --- the warden's ---
     void send(const Report& report) const noexcept;
@@ -115,6 +116,7 @@ private:
     Descriptor word_given_;
     Descriptor word_heard_;
     Descriptor kept_;
+    bool shares_life_ = false;
 };
 
 }  // namespace holdfast::cli

@@ -18,6 +18,7 @@
 #include "cli/descendants.hpp"
 #include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/loss.hpp"
 #include "cli/pact.hpp"
 #include "cli/say.hpp"
 #include "cli/signals.hpp"
@@ -67,20 +68,6 @@ std::size_t room_for_variables(const RunOptions& options) {
         [](std::size_t room, const std::string& name) { return room + name.size() + for_a_fence; });
 }
 
-const char* reason(Loss loss) {
-    switch (loss) {
-        case Loss::overdue:
-            return "the store was not heard of in time";
-        case Loss::ended:
-            return "the store says that it ended";
-        case Loss::inherited:
-            return "it belongs to another process";
-        case Loss::none:
-            break;
-    }
-    return "the lease ran out";
-}
-
 /// The command's run under a hold, and what is said of it.
 class Run {
 public:
@@ -123,31 +110,26 @@ private:
                             show_duration(*options_.max_time)));
             code = timed_out;
         } else if (verdict != Verdict::none) {
-            tell_loss(reason(verdict), verdict == Verdict::ignored_loss
-                                           ? "the command went on (--on-lost ignore)"
-                                           : "ended the command");
+            if (verdict != Verdict::ignored_loss) {
+                tell_loss(hold_, reason(verdict), "ended the command");
+            }
             code = hold_lost;
         }
         const bool in_time = hold_.held();
         if (in_time && hold_.release() != Released::too_late) {
             steps_.tell("released");
         } else if (code != hold_lost) {
-            tell_loss(cli::reason(hold_.loss()),
+            tell_loss(hold_, reason_of_loss(hold_),
                       "the command has ended, but another holder may have run beside it");
             code = hold_lost;
         }
         return code;
     }
 
-    const char* reason(Verdict verdict) const {
+    std::string_view reason(Verdict verdict) const {
         if (verdict == Verdict::warden_gone) return "the process that guarded it was killed";
         if (verdict == Verdict::overdue) return "it was not renewed in time";
-        return cli::reason(hold_.loss());
-    }
-
-    void tell_loss(const char* why, const char* consequence) const {
-        say(fmt::format("{}: hold with fence {} lost ({}); {}", hold_.name(), hold_.fence(), why,
-                        consequence));
+        return reason_of_loss(hold_);
     }
 
     Hold& hold_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/loss.hpp"
+
 namespace holdfast::cli {
 namespace {
 
@@ -23,6 +25,8 @@ constexpr std::chrono::nanoseconds between_looks(std::chrono::nanoseconds lease)
     return lease / 50;
 }
 
+constexpr std::chrono::hours while_stopped{24};
+
 }  // namespace
 
 BootTime must_end_by(const Hold& hold, std::chrono::nanoseconds lease) {
@@ -31,8 +35,7 @@ BootTime must_end_by(const Hold& hold, std::chrono::nanoseconds lease) {
     return now + hold.remaining() - reserve(lease);
 }
 
-Supervision::Supervision(const Hold& hold, const RunOptions& options, const Signals& signals,
-                         Pact& pact)
+Supervision::Supervision(Hold& hold, const RunOptions& options, const Signals& signals, Pact& pact)
     : hold_(hold),
       options_(options),
       signals_(signals),
@@ -82,12 +85,20 @@ void Supervision::take_signals() {
             // Ours, if the warden is gone.
             if (const auto status = reap(pact_.command())) status_ = status;
         } else if (is_stop(arrived->number)) {
-            stop_by(arrived->number);
+            stop(arrived->number);
         } else {
             if (arrived->from_terminal) terminal_signal_ = arrived->number;
             pact_.send(Pact::Order{.what = Pact::Order::What::pass_on, .signal = *arrived});
         }
     }
+}
+
+/// Like any job (Ctrl-Z), and the lock is kept meanwhile, where a store would notice our death: on
+/// another one nobody shall wait for an abandoned terminal for longer than a lease.
+void Supervision::stop(int signal) {
+    if (pact_.shares_life()) hold_.lengthen(while_stopped);
+    look_at_hold(boot_time_now());
+    stop_by(signal);
 }
 
 void Supervision::take_reports() {
@@ -120,15 +131,17 @@ void Supervision::replace_warden() {
 /// Notes until when the hold can be trusted, for the warden.
 void Supervision::look_at_hold(BootTime now) {
     if (!hold_.held() || hold_.lost().stop_requested()) return on_loss();
-    next_look_ =
-        now + std::max(hold_.remaining() - left_when_renewed(lease_), between_looks(lease_));
+    next_look_ = now + std::clamp(hold_.remaining() - left_when_renewed(lease_),
+                                  between_looks(lease_), lease_ - left_when_renewed(lease_));
     if (options_.on_lost != OnLost::ignore) pact_.set_end_by(must_end_by(hold_, lease_));
 }
 
 void Supervision::on_loss() {
     next_look_ = never;
     if (options_.on_lost != OnLost::ignore) return end(Verdict::lost, at_once());
-    if (verdict_ == Verdict::none) verdict_ = Verdict::ignored_loss;
+    if (verdict_ != Verdict::none) return;
+    verdict_ = Verdict::ignored_loss;
+    tell_loss(hold_, reason_of_loss(hold_), "the command goes on without it (--on-lost ignore)");
 }
 
 void Supervision::look_at_time(BootTime now) {

@@ -32,7 +32,7 @@ BootTime must_end_by(const Hold& hold, std::chrono::nanoseconds lease);
 /// command ended, with all that it has started, when one of them fails.
 class Supervision {
 public:
-    Supervision(const Hold& hold, const RunOptions& options, const Signals& signals, Pact& pact);
+    Supervision(Hold& hold, const RunOptions& options, const Signals& signals, Pact& pact);
 
     /// Until the command has ended: as waitpid() has it.
     int until_end();
@@ -45,6 +45,7 @@ private:
     void wait_for_news();
     BootTime next_duty() const;
     void take_signals();
+    void stop(int signal);
     void take_reports();
     void replace_warden();
 
@@ -54,7 +55,7 @@ private:
     void end(Verdict why, BootTime kill_at);
     BootTime at_once() const;
 
-    const Hold& hold_;
+    Hold& hold_;
     const RunOptions& options_;
     const Signals& signals_;
     Pact& pact_;

@@ -51,6 +51,9 @@ std::stop_token Hold::lost() const noexcept {
 Loss Hold::loss() const noexcept {
     return state_ ? state_->loss() : Loss::none;
 }
+bool Hold::lengthen(std::chrono::milliseconds lease) noexcept {
+    return state_ && state_->lengthen(lease);
+}
 Released Hold::release() noexcept {
     return state_ ? state_->release() : Released::unknown;
 }

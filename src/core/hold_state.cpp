@@ -54,6 +54,12 @@ void HoldState::lose(Loss why) {
     if (auto* observer = context_->observer()) observer->lost(name_, fences_.front(), loss());
 }
 
+bool HoldState::lengthen(std::chrono::milliseconds lease) noexcept {
+    if (!held() || inside_callback()) return false;
+    const auto longest = context_->store().capabilities().longest_lease;
+    return context_->keeper().lengthen(kept_, std::min(lease, longest));
+}
+
 Released HoldState::release() noexcept {
     if (inherited()) return Released::unknown;
     const std::lock_guard guard(release_mutex_);

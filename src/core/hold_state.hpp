@@ -31,6 +31,7 @@ public:
     std::chrono::nanoseconds remaining() const noexcept;
     std::stop_token lost() const noexcept { return lost_.get_token(); }
     Loss loss() const noexcept;
+    bool lengthen(std::chrono::milliseconds lease) noexcept;
     Released release() noexcept;
     bool inherited() const noexcept { return context_->inherited(); }
 

@@ -45,7 +45,34 @@ void Keeper::hand_over(Kept& kept, const std::shared_ptr<KeptListener>& listener
 
 void Keeper::confirm(Kept& kept, Moment from) {
     const std::lock_guard guard(mutex_);
-    if (kept.deadline_) count_from(kept, from);
+    if (kept.deadline_) count_from(kept, from, kept.lease_);
+}
+
+bool Keeper::lengthen(std::span<const std::shared_ptr<Kept>> kept,
+                      std::chrono::milliseconds lease) {
+    if (!take_out_of_agenda(kept)) return false;
+    std::vector<Ticket> tickets;
+    for (const auto& one : kept) tickets.push_back(one->ticket_);
+    const Moment sent = clock_.now();
+    const auto result = store_.renew(tickets, lease).get();
+    answered({kept.begin(), kept.end()}, sent, result);
+    if (!result.ok()) return false;
+    const std::lock_guard guard(mutex_);
+    for (const auto& one : kept) {
+        if (one->deadline_) count_from(*one, sent, lease);
+    }
+    return std::ranges::all_of(kept, [&](const std::shared_ptr<Kept>& one) {
+        return one->deadline_ && one->valid_until() == valid_until(sent, lease);
+    });
+}
+
+/// Not while a renewal of one of them is on its way: it might shorten the lease again, unnoticed.
+bool Keeper::take_out_of_agenda(std::span<const std::shared_ptr<Kept>> kept) {
+    const std::lock_guard guard(mutex_);
+    const auto idle = [](const std::shared_ptr<Kept>& one) { return one->renewal_.has_value(); };
+    if (!std::ranges::all_of(kept, idle)) return false;
+    for (const auto& one : kept) renewals_.erase(*std::exchange(one->renewal_, std::nullopt));
+    return true;
 }
 
 void Keeper::forget(Kept& kept) {
@@ -68,12 +95,12 @@ void Keeper::drop(Kept& kept) {
     if (kept.deadline_) deadlines_.erase(*std::exchange(kept.deadline_, std::nullopt));
 }
 
-void Keeper::count_from(Kept& kept, Moment from) {
-    if (from <= kept.counted_from_) return;
+void Keeper::count_from(Kept& kept, Moment from, std::chrono::milliseconds lease) {
+    if (from < kept.counted_from_) return;
     kept.counted_from_ = from;
-    kept.valid_until_.store(valid_until(from, kept.lease_), std::memory_order_release);
+    kept.valid_until_.store(valid_until(from, lease), std::memory_order_release);
     auto node = deadlines_.extract(*kept.deadline_);
-    node.key() = told_at(from, kept.lease_);
+    node.key() = told_at(from, lease);
     kept.deadline_ = deadlines_.insert(deadlines_.end(), std::move(node));
 }
 
@@ -179,7 +206,7 @@ void Keeper::answered(const Batch& batch, Moment sent,
             if (standing.state == Standing::State::gone) {
                 drop(kept);
             } else {
-                count_from(kept, standing.counted_from.value_or(sent));
+                count_from(kept, standing.counted_from.value_or(sent), kept.lease_);
                 schedule_renewal(kept, batch[i], renewal_due(sent, kept.lease_));
             }
             if (auto listener = kept.listener_.lock()) listeners.emplace_back(listener, i);

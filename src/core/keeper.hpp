@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,9 @@ public:
     void hand_over(Kept& kept, const std::shared_ptr<KeptListener>& listener);
     /// An answered request that was sent at `from` has extended the lease.
     void confirm(Kept& kept, Moment from);
+    /// Renews at once with a longer lease than their own, for a time in which nobody can; the next
+    /// renewal has their own again. Whether the store has granted it to all of them.
+    bool lengthen(std::span<const std::shared_ptr<Kept>> kept, std::chrono::milliseconds lease);
     /// No renewal is sent from now on, and nobody is told.
     void forget(Kept& kept);
     /// What the store said to the last renewal, if that failed.
@@ -93,7 +97,8 @@ private:
     void send(Batch batch);
     void answered(const Batch& batch, Moment sent, const Result<std::vector<Standing>>& result);
     void tell_overdue();
-    void count_from(Kept& kept, Moment from);
+    void count_from(Kept& kept, Moment from, std::chrono::milliseconds lease);
+    bool take_out_of_agenda(std::span<const std::shared_ptr<Kept>> kept);
     void schedule_renewal(Kept& kept, std::shared_ptr<Kept> owned, Moment due);
     void drop(Kept& kept);
     void arm_renewal();

@@ -86,8 +86,8 @@ class Usage(OnALocalStore):
                 self.assertIn("\\x0a", err)
                 self.assertIn("\\x1b[2J", err)
 
-    def test_the_help_warns_of_a_killed_wrapper(self):
-        self.assertRegex(self.call("run", "--help")[1], r"SIGKILL.*without its lock.*fence")
+    def test_the_help_says_what_is_out_of_reach(self):
+        self.assertRegex(self.call("run", "--help")[1], r"(?s)Out of reach.*sudo.*use the fence")
 
     def test_no_name(self):
         self.assert_refused(["run", "--", "true"], 64, "NAME")
@@ -108,6 +108,12 @@ class Usage(OnALocalStore):
             ["run", "--fairness", "luck", "a", "--", "true"],
             ["run", "--lease", "0", "a", "--", "true"],
             ["run", "--lease", "365h", "a", "--", "true"],
+            ["run", "--lease", "10s", "-k", "6s", "a", "--", "true"],
+            ["run", "-k", "soon", "a", "--", "true"],
+            ["run", "--max-time", "0", "a", "--", "true"],
+            ["run", "--on-lost", "cry", "a", "--", "true"],
+            ["run", "a", "-c", "true", "--", "true"],
+            ["run", "a", "-c", "true", "false"],
         ):
             with self.subTest(words):
                 self.assert_refused(words, 64)
@@ -127,7 +133,8 @@ class ExitCodes(OnALocalStore):
         self.assertEqual(self.call("run", "-w", "50ms", "a", "--", "true"), (75, "", ""))
         self.assertEqual(self.call("run", "-n", "-E", "3", "a", "--", "true"), (3, "", ""))
         code, _, err = self.call("run", "-n", "--verbose", "a", "--", "true")
-        self.assertEqual((code, err), (75, "holdfast: a: not acquired\n"))
+        self.assertEqual(code, 75)
+        self.assertRegex(err, r"\nholdfast: \[0\.\d+ s\] a: not acquired\n\Z")
 
     def test_command_not_found_and_not_executable(self):
         self.assert_refused(["run", "a", "--", "./nowhere"], 127, "./nowhere", "No such file")
@@ -183,16 +190,16 @@ class ExitCodes(OnALocalStore):
 
 
 class Exclusion(OnALocalStore):
-    def test_four_processes_count_to_two_hundred(self):
+    def test_eight_processes_count_to_1600(self):
         (self.folder / "counter").write_text("0")
-        loop = f'for i in $(seq 50); do "{PROGRAM}" run count -- sh -c "{COUNT}" || exit; done'
+        loop = f'for i in $(seq 200); do "{PROGRAM}" run count -- sh -c "{COUNT}" || exit; done'
         loop = loop.replace("$(cat", r"\$(cat").replace("$((n", r"\$((n")
         workers = [
             subprocess.Popen(["sh", "-c", loop], cwd=self.folder, env=self.environment)
-            for _ in range(4)
+            for _ in range(8)
         ]
-        self.assertEqual([worker.wait(100) for worker in workers], [0] * 4)
-        self.assertEqual((self.folder / "counter").read_text(), "200\n")
+        self.assertEqual([worker.wait(110) for worker in workers], [0] * 8)
+        self.assertEqual((self.folder / "counter").read_text(), "1600\n")
 
     def test_shared_holds_exclude_only_an_exclusive_one(self):
         self.hold("a", "-s")
@@ -226,6 +233,39 @@ class Exclusion(OnALocalStore):
         self.assertEqual(self.call("run", "a", "--", *inner)[0], 75)
         inner.insert(2, "--reenter")
         self.assertEqual(self.call("run", "a", "--", *inner)[0], 0)
+
+
+class Verbose(OnALocalStore):
+    def test_each_step_with_its_time(self):
+        code, _, err = self.call("run", "--verbose", "a", "--", "sh", "-c", "exit 3")
+        self.assertEqual(code, 3)
+        steps = [r"connected to local://\S+", r"a: acquired with fence \d+",
+                 r"started sh as process \d+", "the command ended with code 3", "released"]
+        lines = "".join(rf"holdfast: \[\d+\.\d{{3}} s\] {step}\n" for step in steps)
+        self.assertRegex(err, rf"\A{lines}\Z")
+
+    def test_the_wait(self):
+        holder = self.hold("a")
+        waiter = self.start("run", "--verbose", "a", "--", "true")
+        until(lambda: self.waiters("a") == 1)
+        self.end(holder)
+        _, err = waiter.communicate(timeout=20)
+        self.assertRegex(err, r"s\] waiting for a\n.*s\] a: acquired with fence")
+
+
+class ByTheShell(OnALocalStore):
+    def test_as_with_flock(self):
+        self.environment["SHELL"] = "/bin/sh"
+        self.assertEqual(self.call("run", "a", "-c", "echo $0 one && exit 4"), (4, "/bin/sh one\n", ""))
+        self.assertEqual(self.call("run", "-n", "-c", "echo two", "a"), (0, "two\n", ""))
+
+    def test_the_users_own_shell(self):
+        self.environment["SHELL"] = "/bin/bash"
+        self.assertEqual(self.call("run", "a", "-c", "echo ${BASH_VERSION:+bash}")[1], "bash\n")
+
+    def test_no_descriptor_is_passed_on(self):
+        script = "ls -l /proc/self/fd | grep -c -e socket -e control -e lines.mdb -e anon_inode"
+        self.assertEqual(self.call("run", "-o", "a", "-c", script)[1], "0\n")
 
 
 class Environment(OnALocalStore):

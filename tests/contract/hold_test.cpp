@@ -49,6 +49,33 @@ TEST_P(HoldOf, AWaiterKeepsItsPlaceFarBeyondItsLease) {
     EXPECT_TRUE(await([&] { return in.load(); }));
 }
 
+TEST_P(HoldOf, LengthenedItStandsForSoLongUntilTheNextRenewal) {
+    auto hold = client_.mutex("orders", {.lease = 3s}).acquire();
+    ASSERT_TRUE(hold.lengthen(1h));
+    EXPECT_GT(hold.remaining(), 50min);
+    const auto lease_left = [&] { return client_.inspect()[0].holders.at(0).lease_left; };
+    EXPECT_GT(lease_left(), 50min);
+    EXPECT_TRUE(await([&] { return hold.remaining() < 3s; }));
+    EXPECT_LE(lease_left(), 3s);
+    EXPECT_TRUE(hold.held());
+}
+
+TEST_P(HoldOf, SeveralResourcesAreLengthenedTogether) {
+    auto hold = client_.multi_lock({"a", "b"}).acquire();
+    ASSERT_TRUE(hold.lengthen(1h));
+    EXPECT_GT(hold.remaining(), 50min);
+    EXPECT_GT(client_.inspect()[1].holders.at(0).lease_left, 50min);
+}
+
+TEST_P(HoldOf, WhatIsLostCannotBeLengthened) {
+    auto hold = client_.mutex("orders").acquire();
+    client_.break_hold("orders", hold.fence());
+    EXPECT_FALSE(hold.lengthen(1h));
+    EXPECT_EQ(hold.loss(), Loss::ended);
+    hold.release();
+    EXPECT_FALSE(hold.lengthen(1h));
+}
+
 TEST_P(HoldOf, AClientThatHangsIsEndedByItsLeaseAndTheFenceRises) {
     // A contender that nobody renews: what is left of a client that stands still.
     const Contender hung{

@@ -157,6 +157,15 @@ TEST_F(AKeeper, CountsFromWhereTheStoreSaysIfItDoes) {
     EXPECT_EQ(kept->valid_until(), valid_until(session, 12s));
 }
 
+TEST_F(AKeeper, LengthensNothingWhoseRenewalIsOnItsWay) {
+    const auto kept = keep("a");
+    pass(4s);
+    EXPECT_FALSE(keeper_->lengthen({&kept, 1}, 1h));
+    EXPECT_EQ(renewals(), 1U);
+    store_.renewals[0].answer_all(State::admitted);
+    EXPECT_EQ(kept->valid_until(), valid_until(clock_.now(), 12s));
+}
+
 TEST_F(AKeeper, NeverCountsBackwards) {
     const auto kept = keep("a");
     pass(4s);
@@ -231,6 +240,13 @@ TEST_F(AKeeper, TellsThoughARenewalIsNeverAnswered) {
     pass(11s);
     EXPECT_EQ(renewals(), 1U);
     EXPECT_EQ(listener_->overdue_calls, 1);
+}
+
+TEST_F(AKeeper, HasNobodyWaitForBadNewsBeforeTheFirstRenewal) {
+    const auto kept = keep("a");
+    EXPECT_TRUE(telling_.timers.empty());
+    pass(4s);
+    EXPECT_FALSE(telling_.timers.empty());
 }
 
 TEST_F(AKeeper, TellsAtOnceWhatIsOverdueFromTheStart) {

@@ -1,0 +1,317 @@
+"""What becomes of the command, and of all that it has started, when one of the processes of
+`holdfast run` is killed or stands still, when the hold is lost, and when time is up."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from program import PROGRAM, OnALocalStore, until
+
+# Ignores TERM, and so does what it has started: a child, a grandchild whose parent is gone, and one
+# in a session of its own. Each writes its pid.
+STUBBORN = """
+trap '' TERM
+sh -c 'trap "" TERM; echo $$ > child; while :; do sleep 1; done' &
+(sh -c 'trap "" TERM; echo $$ > orphan; while :; do sleep 1; done' &)
+setsid sh -c 'trap "" TERM; echo $$ > apart; while :; do sleep 1; done' &
+echo $$ > command
+while :; do sleep 1; done
+"""
+FAMILY = ("command", "child", "orphan", "apart")
+# Says who of the family lives, and the fence.
+LOOK = 'for f in %s; do kill -0 $(cat $f) 2>/dev/null && echo "$f lives"; done; echo "in $HOLDFAST_FENCE"'
+LOOK %= " ".join(FAMILY)
+
+
+def ours(err):
+    """Without what the shells say of their children."""
+    return "".join(line for line in err.splitlines(True) if line.startswith("holdfast: "))
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            return [int(child) for child in file.read().split()]
+    except FileNotFoundError:
+        return []
+
+
+def is_there(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+class WithAFamily(OnALocalStore):
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.end_family)
+
+    def end_family(self):
+        for pid in self.family():
+            if is_there(pid):
+                os.kill(pid, signal.SIGKILL)
+
+    def family(self):
+        pids = []
+        for name in FAMILY:
+            try:
+                pids.append(int((self.folder / name).read_text()))
+            except (FileNotFoundError, ValueError):
+                pass
+        return pids
+
+    def start_stubborn(self, *options):
+        """A holder of `a` with its family, all alive."""
+        wrapper = self.start("run", *options, "a", "--", "sh", "-c", STUBBORN)
+        until(lambda: len(self.family()) == len(FAMILY))
+        self.assertTrue(all(map(is_there, self.family())))
+        return wrapper
+
+    def start_rival(self):
+        rival = self.start("run", "a", "--", "sh", "-c", LOOK)
+        until(lambda: self.waiters("a") == 1)
+        return rival
+
+    def fence(self):
+        (resource,) = self.listed("a")
+        return resource["holders"][0]["fence"]
+
+    def assert_alone(self, rival, fence):
+        """The rival was in when none of the family lived, with a larger fence."""
+        out, err = rival.communicate(timeout=30)
+        self.assertEqual(rival.returncode, 0, err)
+        words = out.split()
+        self.assertEqual(words[:-1], ["in"], out)
+        self.assertGreater(int(words[-1]), fence)
+
+    def warden_of(self, wrapper):
+        (warden,) = children(wrapper.pid)
+        return warden
+
+
+class Killed(WithAFamily):
+    def test_the_wrapper(self):
+        wrapper = self.start_stubborn()
+        rival = self.start_rival()
+        fence = self.fence()
+        wrapper.kill()
+        self.assert_alone(rival, fence)
+        self.assertEqual(wrapper.wait(20), -signal.SIGKILL)
+        self.assertIn("holdfast: a: holdfast was killed; ended the command\n",
+                      wrapper.communicate(timeout=20)[1])
+
+    def test_the_next_one_is_in_within_50_ms(self):
+        """The median of several: any one of them may meet a busy machine."""
+        latencies = []
+        for _ in range(9):
+            wrapper = self.start_stubborn()
+            rival = self.start("run", "a", "--", "sh", "-c", "date +%s%N")
+            until(lambda: self.waiters("a") == 1)
+            killed = time.time_ns()
+            wrapper.kill()
+            out, _ = rival.communicate(timeout=30)
+            latencies.append((int(out) - killed) / 1e6)
+            wrapper.wait(20)
+            self.assertFalse(any(map(is_there, self.family())))
+            for name in FAMILY:
+                (self.folder / name).unlink()
+        self.assertLess(sorted(latencies)[len(latencies) // 2], 50, latencies)
+
+    def test_the_warden(self):
+        wrapper = self.start_stubborn()
+        rival = self.start_rival()
+        fence = self.fence()
+        os.kill(self.warden_of(wrapper), signal.SIGKILL)
+        self.assert_alone(rival, fence)
+        _, err = wrapper.communicate(timeout=20)
+        self.assertEqual(wrapper.returncode, 76)
+        self.assertRegex(ours(err), r"\Aholdfast: a: hold with fence \d+ lost .*killed.*ended the command\n\Z")
+
+    def test_all_of_the_job(self):
+        """As a shell or a CI runner does: the warden is in a group of its own."""
+        wrapper = self.start_stubborn_in_a_group()
+        rival = self.start_rival()
+        fence = self.fence()
+        os.killpg(wrapper.pid, signal.SIGKILL)
+        self.assert_alone(rival, fence)
+
+    def start_stubborn_in_a_group(self):
+        words = [PROGRAM, "run", "a", "--", "sh", "-c", STUBBORN]
+        wrapper = subprocess.Popen(words, cwd=self.folder, env=self.environment,
+                                   process_group=0, stderr=subprocess.DEVNULL)
+        self.addCleanup(wrapper.wait, 20)
+        until(lambda: len(self.family()) == len(FAMILY))
+        return wrapper
+
+    def test_a_gentle_command_may_clean_up(self):
+        script = "trap 'echo cleaned > cleaned; exit' TERM; echo in; while :; do sleep 0.01; done"
+        wrapper = self.start("run", "-k", "10s", "a", "--", "sh", "-c", script)
+        self.assertEqual(wrapper.stdout.readline(), "in\n")
+        wrapper.kill()
+        self.assertEqual(self.call("run", "-w", "20s", "a", "--", "true")[0], 0)
+        self.assertTrue((self.folder / "cleaned").exists())
+
+    def test_a_waiter_leaves_nothing(self):
+        self.hold("a")
+        waiter = self.start("run", "a", "--", "touch", "ran")
+        until(lambda: self.waiters("a") == 1)
+        warden = self.warden_of(waiter)
+        waiter.kill()
+        until(lambda: self.waiters("a") == 0 and not is_there(warden))
+        self.assertFalse((self.folder / "ran").exists())
+
+
+class StandingStill(WithAFamily):
+    def test_the_wrapper(self):
+        wrapper = self.start_stubborn("--lease", "2s")
+        rival = self.start_rival()
+        fence = self.fence()
+        wrapper.send_signal(signal.SIGSTOP)
+        self.addCleanup(wrapper.send_signal, signal.SIGCONT)
+        self.assert_alone(rival, fence)
+        wrapper.send_signal(signal.SIGCONT)
+        _, err = wrapper.communicate(timeout=20)
+        self.assertEqual(wrapper.returncode, 76)
+        self.assertRegex(ours(err), r"\Aholdfast: a: hold with fence \d+ lost .*ended the command\n\Z")
+
+    def test_for_less_than_its_lease_does_no_harm(self):
+        script = "echo in; read line < go; echo on"
+        os.mkfifo(self.folder / "go")
+        wrapper = self.start("run", "--lease", "30s", "a", "--", "sh", "-c", script)
+        self.assertEqual(wrapper.stdout.readline(), "in\n")
+        wrapper.send_signal(signal.SIGSTOP)
+        until(lambda: "T" in self.state_of(wrapper.pid))
+        wrapper.send_signal(signal.SIGCONT)
+        (self.folder / "go").write_text("go\n")
+        out, err = wrapper.communicate(timeout=20)
+        self.assertEqual((wrapper.returncode, out, err), (0, "on\n", ""))
+
+    @staticmethod
+    def state_of(pid):
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0]
+
+    def test_stopped_like_a_job_it_keeps_the_lock(self):
+        """As flock(1) does: the lease is lengthened before it stops."""
+        wrapper = self.start("run", "--lease", "1s", "a", "--", "sh", "-c", "echo in; exec sleep 60")
+        self.assertEqual(wrapper.stdout.readline(), "in\n")
+        wrapper.send_signal(signal.SIGTSTP)
+        until(lambda: "T" in self.state_of(wrapper.pid))
+        (resource,) = self.listed("a")
+        self.assertGreater(resource["holders"][0]["lease_left_ms"], 3_600_000)
+        self.assertEqual(self.call("run", "-w", "2s", "a", "--", "true")[0], 75)
+        wrapper.send_signal(signal.SIGCONT)
+        until(lambda: self.listed("a")[0]["holders"][0]["lease_left_ms"] <= 1000)
+        wrapper.terminate()
+        self.assertEqual(wrapper.wait(20), 128 + signal.SIGTERM)
+
+
+class Lost(WithAFamily):
+    def break_hold(self):
+        fence = self.fence()
+        code, _, err = self.call("break", "a", "--fence", str(fence))
+        self.assertEqual(code, 0, err)
+        return fence
+
+    def assert_lost(self, wrapper):
+        _, err = wrapper.communicate(timeout=30)
+        self.assertEqual(wrapper.returncode, 76, err)
+        self.assertRegex(ours(err), r"\Aholdfast: a: hold with fence \d+ lost .*; ended the command\n\Z")
+
+    def test_a_broken_hold_ends_everything(self):
+        wrapper = self.start_stubborn("--lease", "1s")
+        self.break_hold()
+        self.assert_lost(wrapper)
+        self.assertFalse(any(map(is_there, self.family())))
+
+    def test_kill_spares_the_term(self):
+        script = "trap 'echo asked > asked; exit' TERM; echo in; while :; do sleep 0.01; done"
+        for option, asked in (("term", True), ("kill", False)):
+            with self.subTest(option):
+                wrapper = self.start("run", "--lease", "1s", "--on-lost", option, "-k", "500ms",
+                                     "a", "--", "sh", "-c", script)
+                self.assertEqual(wrapper.stdout.readline(), "in\n")
+                self.break_hold()
+                self.assert_lost(wrapper)
+                self.assertEqual((self.folder / "asked").exists(), asked)
+                (self.folder / "asked").unlink(missing_ok=True)
+
+    def test_ignored_the_command_goes_on(self):
+        os.mkfifo(self.folder / "go")
+        wrapper = self.start("run", "--lease", "1s", "--on-lost", "ignore", "a", "--",
+                             "sh", "-c", "echo in; read line < go; echo done > done")
+        self.assertEqual(wrapper.stdout.readline(), "in\n")
+        self.break_hold()
+        self.assertRegex(wrapper.stderr.readline(), r"a: hold with fence \d+ lost .*goes on")
+        self.assertEqual(self.call("run", "-w", "20s", "a", "--", "true")[0], 0)
+        (self.folder / "go").write_text("go\n")
+        self.assertEqual(wrapper.communicate(timeout=20)[1], "", "it was told once")
+        self.assertEqual(wrapper.returncode, 76)
+        self.assertTrue((self.folder / "done").exists())
+
+    def test_ignored_it_outlives_a_killed_wrapper(self):
+        os.mkfifo(self.folder / "go")
+        wrapper = self.start("run", "--on-lost", "ignore", "a", "--",
+                             "sh", "-c", "echo in; read line < go; echo done > done")
+        self.assertEqual(wrapper.stdout.readline(), "in\n")
+        wrapper.kill()
+        self.assertEqual(self.call("run", "-w", "20s", "a", "--", "true")[0], 0)
+        (self.folder / "go").write_text("go\n")
+        until(lambda: (self.folder / "done").exists())
+
+
+class TimeIsUp(WithAFamily):
+    def test_124_and_none_is_left(self):
+        wrapper = self.start_stubborn("--max-time", "1s", "-k", "100ms")
+        _, err = wrapper.communicate(timeout=30)
+        self.assertEqual(wrapper.returncode, 124)
+        self.assertEqual(err, "holdfast: a: the command took longer than 1.0 s; ended it\n")
+        self.assertFalse(any(map(is_there, self.family())))
+        self.assertEqual(self.listed(), [])
+
+    def test_a_command_in_time_is_left_alone(self):
+        self.assertEqual(self.call("run", "--max-time", "60s", "a", "--", "true"), (0, "", ""))
+
+    def test_it_counts_from_the_commands_start(self):
+        holder = self.hold("a")
+        waiter = self.start("run", "--max-time", "500ms", "a", "--", "echo", "in")
+        until(lambda: self.waiters("a") == 1)
+        time.sleep(0.6)
+        self.end(holder)
+        self.assertEqual(waiter.communicate(timeout=20)[0], "in\n")
+        self.assertEqual(waiter.returncode, 0)
+
+    def test_term_comes_first(self):
+        script = "trap 'exit 3' TERM; echo in; while :; do sleep 0.01; done"
+        self.assertEqual(self.call("run", "--max-time", "100ms", "a", "--", "sh", "-c", script)[:2],
+                         (124, "in\n"))
+
+
+class LeftBehind(WithAFamily):
+    def test_a_daemon_of_a_command_that_ended_is_left_alone(self):
+        os.mkfifo(self.folder / "go")
+        script = "setsid sh -c 'echo $$ > apart; read line < go; echo done > done' >&- 2>&- &"
+        self.assertEqual(self.call("run", "a", "--", "sh", "-c", script)[0], 0)
+        self.assertEqual(self.listed(), [])
+        (self.folder / "go").write_text("go\n")
+        until(lambda: (self.folder / "done").exists())
+
+    def test_orphans_of_a_running_command_are_reaped(self):
+        script = ('for i in $(seq 50); do (sh -c "exit 0" & ) ; done; echo in; read line < go')
+        os.mkfifo(self.folder / "go")
+        wrapper = self.start("run", "a", "--", "sh", "-c", script)
+        self.assertEqual(wrapper.stdout.readline(), "in\n")
+        warden = self.warden_of(wrapper)
+        until(lambda: len(children(warden)) == 1)
+        (self.folder / "go").write_text("go\n")
+        self.assertEqual(wrapper.wait(20), 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <thread>
 
 #include "cli/loss.hpp"
 
@@ -26,6 +27,7 @@ constexpr std::chrono::nanoseconds between_looks(std::chrono::nanoseconds lease)
 }
 
 constexpr std::chrono::hours while_stopped{24};
+constexpr std::chrono::milliseconds patience_to_stop{200};
 
 }  // namespace
 
@@ -96,7 +98,11 @@ void Supervision::take_signals() {
 /// Like any job (Ctrl-Z), and the lock is kept meanwhile, where a store would notice our death: on
 /// another one nobody shall wait for an abandoned terminal for longer than a lease.
 void Supervision::stop(int signal) {
-    if (pact_.shares_life()) hold_.lengthen(while_stopped);
+    const BootTime limit = boot_time_now() + patience_to_stop;
+    while (pact_.shares_life() && !hold_.lengthen(while_stopped) && boot_time_now() < limit) {
+        // A renewal is on its way: it is over in a moment.
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
     look_at_hold(boot_time_now());
     stop_by(signal);
 }

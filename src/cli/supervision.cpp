@@ -28,6 +28,7 @@ constexpr std::chrono::nanoseconds between_looks(std::chrono::nanoseconds lease)
 
 constexpr std::chrono::hours while_stopped{24};
 constexpr std::chrono::milliseconds patience_to_stop{200};
+constexpr std::chrono::seconds patience_with_warden{1};
 
 }  // namespace
 
@@ -52,6 +53,7 @@ int Supervision::until_end() {
         const BootTime now = boot_time_now();
         look_at_hold(now);
         look_at_time(now);
+        if (now >= warden_due_) replace_warden();
         if (in_wardens_place_) cleared_ = in_wardens_place_->round();
         if (over()) return status_.value_or(0);
         wait_for_news();
@@ -76,7 +78,7 @@ void Supervision::wait_for_news() {
 
 BootTime Supervision::next_duty() const {
     BootTime next = next_look_;
-    if (in_wardens_place_) next = std::min(next, in_wardens_place_->next_round());
+    next = std::min(next, in_wardens_place_ ? in_wardens_place_->next_round() : warden_due_);
     if (options_.max_time && !ending_) next = std::min(next, started_ + *options_.max_time);
     return next;
 }
@@ -127,8 +129,9 @@ void Supervision::take_reports() {
     }
 }
 
-/// It was killed: its orphans are ours now.
+/// It was killed, and its orphans are ours now; or it stands still, and is ended with the rest.
 void Supervision::replace_warden() {
+    warden_due_ = never;
     if (options_.on_lost == OnLost::ignore) return;
     if (verdict_ == Verdict::none) verdict_ = Verdict::warden_gone;
     in_wardens_place_.emplace(at_once());
@@ -160,6 +163,7 @@ void Supervision::end(Verdict why, BootTime kill_at) {
     if (status_ && !ending_) return;
     if (verdict_ == Verdict::none) verdict_ = why;
     ending_ = true;
+    if (!in_wardens_place_) warden_due_ = std::min(warden_due_, kill_at + patience_with_warden);
     pact_.send(Pact::Order{.what = Pact::Order::What::end, .kill_at = kill_at});
 }
 

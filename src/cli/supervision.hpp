@@ -67,6 +67,8 @@ private:
     Verdict verdict_ = Verdict::none;
     bool ending_ = false;
     bool cleared_ = false;
+    /// When the warden must have done what it was asked to.
+    BootTime warden_due_ = never;
     std::optional<Ending> in_wardens_place_;
     BootTime next_look_{0};
 

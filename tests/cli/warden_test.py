@@ -180,6 +180,14 @@ class StandingStill(WithAFamily):
         self.assertEqual(wrapper.returncode, 76)
         self.assertRegex(ours(err), r"\Aholdfast: a: hold with fence \d+ lost .*ended the command\n\Z")
 
+    def test_the_warden_when_it_is_needed(self):
+        wrapper = self.start_stubborn("--max-time", "1s", "-k", "100ms")
+        warden = self.warden_of(wrapper)
+        os.kill(warden, signal.SIGSTOP)
+        _, err = wrapper.communicate(timeout=30)
+        self.assertEqual(wrapper.returncode, 124, err)
+        self.assertFalse(any(map(is_there, [warden, *self.family()])))
+
     def test_for_less_than_its_lease_does_no_harm(self):
         script = "echo in; read line < go; echo on"
         os.mkfifo(self.folder / "go")

@@ -52,11 +52,11 @@ bool has_terminal() {
 
 void become_command(const RunOptions& options, const Signals& signals, Pact& pact, pid_t group) {
     pact.become_command();
+    // Now, so that no signal of the terminal is missed between the word and the command.
+    setpgid(0, has_terminal() ? group : 0);
     auto words = options.command;
-    const bool in_terminal = has_terminal();
     if (!pact.wait_for_start()) std::_Exit(success);
     auto environment = environment_with(pact.variables());
-    setpgid(0, in_terminal ? group : 0);
     signals.restore();
     execvpe(words.front().c_str(), pointers_to(words).data(), pointers_to(environment).data());
     pact.set_start_error(errno);

@@ -189,6 +189,8 @@ int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pac
     }
     steps.tell(fmt::format("{}: acquired with fence {}", options.all_names(),
                            fmt::join(hold->fences(), ", ")));
+    // From here on they are the command's.
+    signals.obey();
     return Run(*hold, options, steps)
         .of_command(variables_for(client, *hold, options), signals, pact);
 }

@@ -58,8 +58,19 @@ void Signals::restore() const noexcept {
 std::optional<Arrived> Signals::next() const {
     signalfd_siginfo info{};
     if (read(descriptor_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
-    return Arrived{.number = static_cast<int>(info.ssi_signo),
-                   .from_terminal = info.ssi_code == SI_KERNEL};
+    const int number = static_cast<int>(info.ssi_signo);
+    // A hang-up comes to the leader of the session alone.
+    const bool to_group = number == SIGINT || number == SIGQUIT;
+    return Arrived{.number = number, .from_terminal = to_group && info.ssi_code == SI_KERNEL};
+}
+
+void Signals::obey() const {
+    while (const auto arrived = next()) {
+        if (is_stop(arrived->number))
+            stop_by(arrived->number);
+        else if (arrived->number != SIGCHLD)
+            throw EndedBySignal{arrived->number};
+    }
 }
 
 void fail_instead_of_dying_at_the_file_size_limit() {

@@ -8,6 +8,11 @@
 
 namespace holdfast::cli {
 
+/// Thrown to be obeyed by die_by() once everything is cleaned up.
+struct EndedBySignal {
+    int signal;
+};
+
 /// Takes HUP, INT, QUIT, TERM, USR1, USR2, the stops of job control and CHLD out of the hands of
 /// the kernel, so that they can be read, and gives them back when it goes. One that the process
 /// was told to ignore (nohup) stays ignored. Make it before any thread exists: they all must have
@@ -21,6 +26,9 @@ public:
 
     /// The next one that is here already.
     std::optional<Arrived> next() const;
+
+    /// Does what those that are here already ask for. Throws EndedBySignal.
+    void obey() const;
 
     /// Readable when next() has something.
     int descriptor() const noexcept { return descriptor_.get(); }
@@ -45,11 +53,6 @@ void fail_instead_of_dying_at_the_file_size_limit();
 /// Stops this process as the signal would have done, so that its shell sees it; returns when it is
 /// continued.
 void stop_by(int signal);
-
-/// Thrown to be obeyed by die_by() once everything is cleaned up.
-struct EndedBySignal {
-    int signal;
-};
 
 /// Ends this process as the signal would have done, so that its parent sees it.
 [[noreturn]] void die_by(int signal);

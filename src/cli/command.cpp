@@ -50,10 +50,10 @@ bool has_terminal() {
     return terminal >= 0;
 }
 
-void become_command(const RunOptions& options, const Signals& signals, Pact& pact, pid_t group) {
+void become_command(const RunOptions& options, const Signals& signals, Pact& pact) {
     pact.become_command();
-    // Now, so that no signal of the terminal is missed between the word and the command.
-    setpgid(0, has_terminal() ? group : 0);
+    // Before the word: what the terminal sends until then is kept for the command.
+    if (!has_terminal()) setpgid(0, 0);
     auto words = options.command;
     if (!pact.wait_for_start()) std::_Exit(success);
     auto environment = environment_with(pact.variables());

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include "cli/pact.hpp"
 #include "cli/run.hpp"
 #include "cli/signals.hpp"
@@ -11,11 +9,10 @@ namespace holdfast::cli {
 /// Whether we have a terminal that can send signals to our process group.
 bool has_terminal();
 
-/// Becomes the command when the pact gives the word, or ends. With a terminal it joins `group`, the
+/// Becomes the command when the pact gives the word, or ends. With a terminal it stays in the
 /// user's job, so that it can be in the foreground, stopped and continued like any other; otherwise
 /// it leads a group of its own, so that what is sent to all of ours does not reach it twice.
-[[noreturn]] void become_command(const RunOptions& options, const Signals& signals, Pact& pact,
-                                 pid_t group);
+[[noreturn]] void become_command(const RunOptions& options, const Signals& signals, Pact& pact);
 
 /// The exit code that says how a process ended: its own, or 128 and its signal.
 int exit_code_of_status(int status);

@@ -1,8 +1,6 @@
 #include "cli/descendants.hpp"
 
-#include <poll.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,19 +20,6 @@ namespace {
 constexpr std::chrono::milliseconds shortest_pause{1};
 constexpr std::chrono::milliseconds longest_pause{32};
 
-bool has_ended(int process_descriptor) {
-    pollfd source{process_descriptor, POLLIN, 0};
-    return poll(&source, 1, 0) > 0;
-}
-
-/// glibc 2.36 declares neither for C++.
-int open_process(pid_t process) {
-    return static_cast<int>(syscall(SYS_pidfd_open, process, 0));
-}
-bool send(int process_descriptor, int signal) {
-    return syscall(SYS_pidfd_send_signal, process_descriptor, signal, nullptr, 0) == 0;
-}
-
 }  // namespace
 
 void adopt_orphans() {
@@ -43,7 +28,7 @@ void adopt_orphans() {
     throw Error(errc::bad_configuration,
                 own_children_file() +
                     " cannot be read: the command could not be ended when its hold is lost; "
-                    "mount /proc, or allow that with --on-lost ignore");
+                    "mount /proc");
 }
 
 std::optional<int> reap(pid_t child) noexcept {
@@ -66,7 +51,11 @@ bool Ending::round() {
     std::vector<std::pair<pid_t, pid_t>> family{{getpid(), 0}};
     for (std::size_t i = 0; i < family.size(); ++i) {
         const auto [process, parent] = family[i];
-        for (const pid_t child : children_of(process)) family.emplace_back(child, process);
+        const auto children = children_of(process);
+        if (!children) none_left = false;
+        for (const pid_t child : children.value_or(std::vector<pid_t>())) {
+            family.emplace_back(child, process);
+        }
         const bool meant = parent != 0 && process != spared_;
         if (meant && reach(process, parent)) none_left = false;
     }
@@ -91,11 +80,11 @@ bool Ending::reach(pid_t process, pid_t parent) {
 }
 
 bool Ending::signal(int process_descriptor, pid_t process) {
-    if (kill_) return send(process_descriptor, SIGKILL) || errno != EPERM;
+    if (kill_) return send_signal(process_descriptor, SIGKILL) || errno != EPERM;
     if (!told_.insert(process).second) return true;
-    if (!send(process_descriptor, SIGTERM)) return errno != EPERM;
+    if (!send_signal(process_descriptor, SIGTERM)) return errno != EPERM;
     // A stopped one would not hear of it.
-    send(process_descriptor, SIGCONT);
+    send_signal(process_descriptor, SIGCONT);
     return true;
 }
 

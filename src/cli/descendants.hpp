@@ -18,9 +18,6 @@ void adopt_orphans();
 /// Lets all children go that have ended; the status of `child`, if it is one of them.
 std::optional<int> reap(pid_t child) noexcept;
 
-/// What is ended has this long between TERM and KILL when there is no time to lose.
-inline constexpr std::chrono::milliseconds shortest_grace{10};
-
 /// Ends all descendants of this process, however deep and in whatever session or process group:
 /// TERM, and KILL to those that are left at `kill_at`. Those that changed their user are out of
 /// reach. Call round(), and again at next_round(), until it says that none is left.

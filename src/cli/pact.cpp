@@ -1,5 +1,6 @@
 #include "cli/pact.hpp"
 
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -170,6 +171,19 @@ std::optional<Pact::Report> Pact::next_report() {
     const auto report = receive_from<Report>(wrappers_end_, kept_);
     if (!report && wrappers_end_.get() < 0) return Report{.what = Report::What::gone};
     return report;
+}
+
+bool Pact::is_ready() {
+    constexpr int milliseconds_to_say_so = 10'000;
+    for (;;) {
+        while (const auto report = next_report()) {
+            ready_ = report->what == Report::What::ready;
+            if (!ready_) return false;
+        }
+        if (ready_) return true;
+        pollfd source{wrappers_end_.get(), POLLIN, 0};
+        if (poll(&source, 1, milliseconds_to_say_so) == 0) return false;
+    }
 }
 
 int Pact::descriptor() const noexcept {

@@ -3,7 +3,6 @@
 #include <sys/types.h>
 
 #include <atomic>
-#include <csignal>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -15,13 +14,6 @@
 
 namespace holdfast::cli {
 
-/// A signal that came to us.
-struct Arrived {
-    int number = 0;
-    /// The terminal sent it, to our whole process group.
-    bool from_terminal = false;
-};
-
 /// What the processes of `holdfast run` share: the wrapper, which the user has started and which
 /// holds the lock; the warden, its child, which outlives it; and the command's process, the
 /// warden's child, which waits for the word to become the command.
@@ -30,17 +22,16 @@ public:
     /// What the wrapper asks of the warden.
     struct Order {
         enum class What : std::uint8_t {
-            keep,     ///< the descriptor that comes along
-            look,     ///< at end_by(): it was never before
-            pass_on,  ///< the signal
-            end,      ///< everything, by KILL at `kill_at`
+            keep,  ///< the descriptor that comes along
+            look,  ///< at end_by(): it was never before
+            end,   ///< everything, by KILL at `kill_at`
         } what = What::keep;
-        Arrived signal = {};
         BootTime kill_at{0};
     };
     /// What the warden tells the wrapper.
     struct Report {
         enum class What : std::uint8_t {
+            ready,    ///< the command's process waits for the word
             ended,    ///< the command, with `status`
             cleared,  ///< of those that had to be ended, none is left
             gone,     ///< the warden itself; nothing follows
@@ -64,6 +55,8 @@ public:
     void start(std::span<const std::string> variables);
     void send(const Order& order) const noexcept;
     std::optional<Report> next_report();
+    /// Waits until the command's process is there; false when the warden is gone, or says nothing.
+    bool is_ready();
     /// Lets go of the others, who end then, if they have not yet.
     void dissolve();
     /// When the command must have ended, unless this is moved on by then.
@@ -116,6 +109,7 @@ private:
     Descriptor word_given_;
     Descriptor word_heard_;
     Descriptor kept_;
+    bool ready_ = false;
     bool shares_life_ = false;
 };
 

@@ -1,10 +1,12 @@
 #include "cli/run.hpp"
 
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <numeric>
 #include <system_error>
@@ -20,6 +22,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/loss.hpp"
 #include "cli/pact.hpp"
+#include "cli/process_table.hpp"
 #include "cli/say.hpp"
 #include "cli/signals.hpp"
 #include "cli/steps.hpp"
@@ -75,15 +78,20 @@ public:
         : hold_(hold), options_(options), steps_(steps) {}
 
     /// How the program shall end.
-    int of_command(std::span<const std::string> variables, const Signals& signals, Pact& pact) {
-        // Before there is a command, so that there is none without it.
-        if (options_.on_lost != OnLost::ignore) {
-            pact.set_end_by(must_end_by(hold_, options_.lock.lease));
+    int of_command(std::span<const std::string> variables, const Signals& signals, Pact& pact,
+                   pid_t warden) {
+        if (!pact.is_ready()) return without_warden(pact.start_error());
+        const BootTime end_by = must_end_by(hold_, options_.lock.lease);
+        if (end_by <= boot_time_now()) {
+            tell_loss(hold_, reason_of_loss(hold_), "did not start the command");
+            return hold_lost;
         }
+        // Before there is a command, so that there is none without it.
+        if (options_.on_lost != OnLost::ignore) pact.set_end_by(end_by);
+        Supervision supervision(hold_, options_, signals, pact, warden);
         pact.start(variables);
         steps_.tell(
             fmt::format("started {} as process {}", options_.command.front(), pact.command()));
-        Supervision supervision(hold_, options_, signals, pact);
         const int code = exit_code_of_status(supervision.until_end());
         pact.set_end_by(never);
         if (pact.start_error() != 0) return refused(pact.start_error());
@@ -96,6 +104,14 @@ public:
     }
 
 private:
+    int without_warden(int error) const {
+        const std::string why = error == 0
+                                    ? "its warden was killed"
+                                    : std::error_code(error, std::generic_category()).message();
+        say(fmt::format("{}: did not start the command: {}", options_.all_names(), why));
+        return internal_error;
+    }
+
     int refused(int error) const {
         const std::error_code code(error, std::generic_category());
         say(fmt::format("{}: {}", options_.command.front(), code.message()));
@@ -105,7 +121,8 @@ private:
     /// Its own code, or why it was ended. A command that came to its end after its lease did was
     /// not guarded.
     int give_back(Verdict verdict, int code) {
-        if (verdict == Verdict::took_too_long) {
+        const bool in_time = hold_.held();
+        if (verdict == Verdict::took_too_long && in_time) {
             say(fmt::format("{}: the command took longer than {}; ended it", options_.all_names(),
                             show_duration(*options_.max_time)));
             code = timed_out;
@@ -115,7 +132,6 @@ private:
             }
             code = hold_lost;
         }
-        const bool in_time = hold_.held();
         if (in_time && hold_.release() != Released::too_late) {
             steps_.tell("released");
         } else if (code != hold_lost) {
@@ -141,17 +157,15 @@ private:
 class WardenProcess {
 public:
     WardenProcess(const RunOptions& options, const Signals& signals, Pact& pact) : pact_(pact) {
-        const pid_t group = getpgrp();
         process_ = fork();
         if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
-        if (process_ == 0) become_warden(options, signals, group);
+        if (process_ == 0) become_warden(options, signals);
         pact_.become_wrapper();
     }
     /// Waits for its end, which is that of the command.
     ~WardenProcess() {
         pact_.dissolve();
-        while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
-        }
+        while (waitpid(process_, nullptr, WNOHANG) == 0) wait_a_moment();
     }
     WardenProcess(const WardenProcess&) = delete;
     WardenProcess& operator=(const WardenProcess&) = delete;
@@ -159,16 +173,24 @@ public:
     pid_t pid() const noexcept { return process_; }
 
 private:
-    [[noreturn]] void become_warden(const RunOptions& options, const Signals& signals,
-                                    pid_t group) {
+    [[noreturn]] void become_warden(const RunOptions& options, const Signals& signals) {
         pact_.become_warden();
-        // What is sent to all of the job shall not reach the one that has to look after it.
-        setpgid(0, 0);
-        std::_Exit(exit_code_of([&] {
+        try {
             adopt_orphans();
-            Warden(options, signals, pact_, group).watch();
-            return success;
-        }));
+            Warden(options, signals, pact_).watch();
+        } catch (const std::system_error& error) {
+            // The wrapper says so.
+            pact_.set_start_error(error.code().value());
+        }
+        std::_Exit(success);
+    }
+
+    /// For the most part that is until it has ended.
+    void wait_a_moment() const {
+        const Descriptor process = Descriptor::or_none(open_process(process_));
+        pollfd source{process.get(), POLLIN, 0};
+        constexpr int milliseconds = 100;
+        if (poll(&source, 1, milliseconds) == 0 && is_stopped(process_)) kill(process_, SIGKILL);
     }
 
     Pact& pact_;
@@ -192,7 +214,7 @@ int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pac
     // From here on they are the command's.
     signals.obey();
     return Run(*hold, options, steps)
-        .of_command(variables_for(client, *hold, options), signals, pact);
+        .of_command(variables_for(client, *hold, options), signals, pact, warden);
 }
 
 }  // namespace

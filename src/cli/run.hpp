@@ -40,6 +40,11 @@ struct RunOptions {
     std::chrono::nanoseconds kill_after_or_default() const {
         return kill_after.value_or(lock.lease / 4);
     }
+    /// The same where nobody renews any more, and there is no time to lose.
+    std::chrono::nanoseconds kill_after_loss() const {
+        if (on_lost != OnLost::term) return std::chrono::nanoseconds::zero();
+        return kill_after.value_or(std::chrono::milliseconds{10});
+    }
     /// "a, b"
     std::string all_names() const;
 };

@@ -1,5 +1,6 @@
 #include "cli/signals.hpp"
 
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -45,6 +46,10 @@ Signals::Signals() {
     standard.sa_handler = SIG_DFL;
     standard.sa_flags = SA_NOCLDSTOP;
     sigaction(SIGCHLD, &standard, &original_child_action_);
+    // Whoever read our lines may be gone: that is no reason to leave a command alone.
+    struct sigaction ignored {};
+    ignored.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &ignored, &original_pipe_action_);
     const sigset_t wanted = wanted_signals();
     pthread_sigmask(SIG_BLOCK, &wanted, &original_mask_);
     descriptor_ = Descriptor(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -52,6 +57,7 @@ Signals::Signals() {
 
 void Signals::restore() const noexcept {
     sigaction(SIGCHLD, &original_child_action_, nullptr);
+    sigaction(SIGPIPE, &original_pipe_action_, nullptr);
     pthread_sigmask(SIG_SETMASK, &original_mask_, nullptr);
 }
 
@@ -89,6 +95,8 @@ void stop_by(int signal) {
 }
 
 void die_by(int signal) {
+    // By SIGQUIT our core would take the place of the command's.
+    prctl(PR_SET_DUMPABLE, 0);
     struct sigaction standard {};
     standard.sa_handler = SIG_DFL;
     sigaction(signal, &standard, nullptr);

@@ -4,9 +4,15 @@
 #include <optional>
 
 #include "cli/descriptor.hpp"
-#include "cli/pact.hpp"
 
 namespace holdfast::cli {
+
+/// A signal that came to us.
+struct Arrived {
+    int number = 0;
+    /// The terminal sent it, to our whole process group.
+    bool from_terminal = false;
+};
 
 /// Thrown to be obeyed by die_by() once everything is cleaned up.
 struct EndedBySignal {
@@ -38,6 +44,7 @@ public:
 private:
     sigset_t original_mask_{};
     struct sigaction original_child_action_ {};
+    struct sigaction original_pipe_action_ {};
     Descriptor descriptor_;
 };
 

@@ -1,12 +1,17 @@
 #include "cli/supervision.hpp"
 
 #include <poll.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <csignal>
 #include <thread>
 
+#include "cli/command.hpp"
 #include "cli/loss.hpp"
+#include "cli/process_table.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -28,7 +33,10 @@ constexpr std::chrono::nanoseconds between_looks(std::chrono::nanoseconds lease)
 
 constexpr std::chrono::hours while_stopped{24};
 constexpr std::chrono::milliseconds patience_to_stop{200};
-constexpr std::chrono::seconds patience_with_warden{1};
+
+constexpr std::chrono::nanoseconds patience_with_warden(std::chrono::nanoseconds lease) {
+    return std::min<std::chrono::nanoseconds>(lease / 20, std::chrono::seconds{1});
+}
 
 }  // namespace
 
@@ -38,11 +46,15 @@ BootTime must_end_by(const Hold& hold, std::chrono::nanoseconds lease) {
     return now + hold.remaining() - reserve(lease);
 }
 
-Supervision::Supervision(Hold& hold, const RunOptions& options, const Signals& signals, Pact& pact)
+Supervision::Supervision(Hold& hold, const RunOptions& options, const Signals& signals, Pact& pact,
+                         pid_t warden)
     : hold_(hold),
       options_(options),
       signals_(signals),
       pact_(pact),
+      warden_(warden),
+      in_terminal_(has_terminal()),
+      command_(open_process(pact.command())),
       lease_(options.lock.lease),
       started_(boot_time_now()),
       on_lost_(hold.lost(), [this] { lost_.set(); }) {}
@@ -53,7 +65,7 @@ int Supervision::until_end() {
         const BootTime now = boot_time_now();
         look_at_hold(now);
         look_at_time(now);
-        if (now >= warden_due_) replace_warden();
+        look_at_command(now);
         if (in_wardens_place_) cleared_ = in_wardens_place_->round();
         if (over()) return status_.value_or(0);
         wait_for_news();
@@ -68,10 +80,11 @@ bool Supervision::over() const {
 
 void Supervision::wait_for_news() {
     timer_.set(next_duty());
-    std::array<pollfd, 4> sources{
+    // Seen once is enough of the last two.
+    std::array<pollfd, 5> sources{
         pollfd{signals_.descriptor(), POLLIN, 0}, pollfd{pact_.descriptor(), POLLIN, 0},
         pollfd{timer_.descriptor(), POLLIN, 0},
-        // Seen once is enough.
+        pollfd{command_ended_ ? -1 : command_.get(), POLLIN, 0},
         pollfd{verdict_ == Verdict::none ? lost_.descriptor() : -1, POLLIN, 0}};
     poll(sources.data(), sources.size(), -1);
 }
@@ -85,16 +98,18 @@ BootTime Supervision::next_duty() const {
 
 void Supervision::take_signals() {
     while (const auto arrived = signals_.next()) {
-        if (arrived->number == SIGCHLD) {
-            // Ours, if the warden is gone.
-            if (const auto status = reap(pact_.command())) status_ = status;
-        } else if (is_stop(arrived->number)) {
+        if (is_stop(arrived->number)) {
             stop(arrived->number);
-        } else {
-            if (arrived->from_terminal) terminal_signal_ = arrived->number;
-            pact_.send(Pact::Order{.what = Pact::Order::What::pass_on, .signal = *arrived});
+        } else if (arrived->number != SIGCHLD) {
+            pass_on(*arrived);
         }
     }
+}
+
+void Supervision::pass_on(const Arrived& signal) {
+    if (signal.from_terminal) terminal_signal_ = signal.number;
+    // What the terminal sends to our group has reached a command in it already.
+    if (!signal.from_terminal || !in_terminal_) send_signal(command_.get(), signal.number);
 }
 
 /// Like any job (Ctrl-Z), and the lock is kept meanwhile, where a store would notice our death: on
@@ -105,8 +120,21 @@ void Supervision::stop(int signal) {
         // A renewal is on its way: it is over in a moment.
         std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
-    look_at_hold(boot_time_now());
+    if (options_.on_lost != OnLost::ignore) pact_.set_end_by(must_end_by(hold_, lease_));
     stop_by(signal);
+    // At once: the next renewal has the old lease again.
+    look_at_hold(boot_time_now());
+}
+
+/// That it has ended we see ourselves; how, the warden tells. If it does not, the command's status
+/// comes to us once the warden is gone.
+void Supervision::look_at_command(BootTime now) {
+    if (const auto status = reap(pact_.command())) status_ = status;
+    if (!command_ended_ && has_ended(command_.get())) {
+        command_ended_ = true;
+        if (!status_) warden_due_ = std::min(warden_due_, now + patience_with_warden(lease_));
+    }
+    if (now >= warden_due_ && !over()) replace_warden();
 }
 
 void Supervision::take_reports() {
@@ -119,7 +147,9 @@ void Supervision::take_reports() {
                 cleared_ = true;
                 break;
             case Pact::Report::What::gone:
-                if (!over()) replace_warden();
+                if (!over()) inherit();
+                break;
+            case Pact::Report::What::ready:
                 break;
         }
     }
@@ -129,12 +159,23 @@ void Supervision::take_reports() {
     }
 }
 
-/// It was killed, and its orphans are ours now; or it stands still, and is ended with the rest.
+/// It stands still.
 void Supervision::replace_warden() {
     warden_due_ = never;
-    if (options_.on_lost == OnLost::ignore) return;
+    kill(warden_, SIGKILL);
+    if (ending_) in_wardens_place_.emplace(boot_time_now());
+}
+
+/// The warden is gone: its orphans are ours as soon as it has ended altogether.
+void Supervision::inherit() {
+    warden_due_ = never;
+    while (waitpid(warden_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    if (const auto status = reap(pact_.command())) status_ = status;
+    const bool let_go_on = options_.on_lost == OnLost::ignore && !has_ended(command_.get());
+    if (over() || (let_go_on && !ending_)) return;
     if (verdict_ == Verdict::none) verdict_ = Verdict::warden_gone;
-    in_wardens_place_.emplace(at_once());
+    in_wardens_place_.emplace(boot_time_now() + options_.kill_after_loss());
 }
 
 /// Notes until when the hold can be trusted, for the warden.
@@ -142,12 +183,17 @@ void Supervision::look_at_hold(BootTime now) {
     if (!hold_.held() || hold_.lost().stop_requested()) return on_loss();
     next_look_ = now + std::clamp(hold_.remaining() - left_when_renewed(lease_),
                                   between_looks(lease_), lease_ - left_when_renewed(lease_));
-    if (options_.on_lost != OnLost::ignore) pact_.set_end_by(must_end_by(hold_, lease_));
+    if (options_.on_lost == OnLost::ignore) return;
+    // Lengthened, it may be short again at any moment; never shorter than by a renewal from now on.
+    const BootTime by_renewal = now + lease_ - 2 * reserve(lease_);
+    pact_.set_end_by(std::min(must_end_by(hold_, lease_), by_renewal));
 }
 
 void Supervision::on_loss() {
     next_look_ = never;
-    if (options_.on_lost != OnLost::ignore) return end(Verdict::lost, at_once());
+    if (options_.on_lost != OnLost::ignore) {
+        return end(Verdict::lost, boot_time_now() + options_.kill_after_loss());
+    }
     if (verdict_ != Verdict::none) return;
     verdict_ = Verdict::ignored_loss;
     tell_loss(hold_, reason_of_loss(hold_), "the command goes on without it (--on-lost ignore)");
@@ -163,15 +209,10 @@ void Supervision::end(Verdict why, BootTime kill_at) {
     if (status_ && !ending_) return;
     if (verdict_ == Verdict::none) verdict_ = why;
     ending_ = true;
-    if (!in_wardens_place_) warden_due_ = std::min(warden_due_, kill_at + patience_with_warden);
+    if (!in_wardens_place_) {
+        warden_due_ = std::min(warden_due_, kill_at + patience_with_warden(lease_));
+    }
     pact_.send(Pact::Order{.what = Pact::Order::What::end, .kill_at = kill_at});
-}
-
-/// When KILL follows on TERM where the hold does not stand any more.
-BootTime Supervision::at_once() const {
-    const bool gently = options_.on_lost == OnLost::term;
-    return boot_time_now() +
-           (gently ? options_.kill_after.value_or(shortest_grace) : BootTime::zero());
 }
 
 }  // namespace holdfast::cli

@@ -32,7 +32,9 @@ BootTime must_end_by(const Hold& hold, std::chrono::nanoseconds lease);
 /// command ended, with all that it has started, when one of them fails.
 class Supervision {
 public:
-    Supervision(Hold& hold, const RunOptions& options, const Signals& signals, Pact& pact);
+    /// Of a command that is about to be started.
+    Supervision(Hold& hold, const RunOptions& options, const Signals& signals, Pact& pact,
+                pid_t warden);
 
     /// Until the command has ended: as waitpid() has it.
     int until_end();
@@ -45,23 +47,30 @@ private:
     void wait_for_news();
     BootTime next_duty() const;
     void take_signals();
+    void pass_on(const Arrived& signal);
     void stop(int signal);
+    void look_at_command(BootTime now);
     void take_reports();
     void replace_warden();
+    void inherit();
 
     void look_at_hold(BootTime now);
     void look_at_time(BootTime now);
     void on_loss();
     void end(Verdict why, BootTime kill_at);
-    BootTime at_once() const;
 
     Hold& hold_;
     const RunOptions& options_;
     const Signals& signals_;
     Pact& pact_;
+    const pid_t warden_;
+    const bool in_terminal_;
+    /// Of its process.
+    const Descriptor command_;
     const std::chrono::nanoseconds lease_;
     const BootTime started_;
 
+    bool command_ended_ = false;
     std::optional<int> status_;
     int terminal_signal_ = 0;
     Verdict verdict_ = Verdict::none;

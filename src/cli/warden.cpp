@@ -18,22 +18,27 @@
 namespace holdfast::cli {
 namespace {
 
-pid_t make_command(const RunOptions& options, const Signals& signals, Pact& pact, pid_t group) {
+pid_t make_command(const RunOptions& options, const Signals& signals, Pact& pact) {
     const pid_t command = fork();
     if (command < 0) throw std::system_error(errno, std::generic_category(), "fork");
-    if (command == 0) become_command(options, signals, pact, group);
+    if (command == 0) become_command(options, signals, pact);
     pact.set_command(command);
+    pact.send(Pact::Report{.what = Pact::Report::What::ready});
     return command;
 }
 
 }  // namespace
 
-Warden::Warden(const RunOptions& options, const Signals& signals, Pact& pact, pid_t group)
+Warden::Warden(const RunOptions& options, const Signals& signals, Pact& pact)
     : options_(options),
       signals_(signals),
       pact_(pact),
-      in_terminal_(has_terminal()),
-      command_(make_command(options, signals, pact, group)) {}
+      command_(make_command(options, signals, pact)) {
+    // What is sent to all of the job shall not reach the one that has to look after it. A session
+    // and not only a group: as a parent beside the job it would pass for the shell that continues
+    // it, and Ctrl-Z would stop, and a dead shell leave stopped, what nobody can continue.
+    setsid();
+}
 
 void Warden::watch() {
     while (!over()) {
@@ -72,25 +77,15 @@ void Warden::take_signals() {
 }
 
 void Warden::take_orders() {
-    while (const auto order = pact_.next_order()) obey(*order);
+    while (const auto order = pact_.next_order()) {
+        if (order->what == Pact::Order::What::end) end(order->kill_at);
+    }
     if (wrapper_gone_ || !pact_.wrapper_gone()) return;
     wrapper_gone_ = true;
     if (options_.on_lost == OnLost::ignore) std::_Exit(0);
-    const bool gently = options_.on_lost == OnLost::term;
-    const auto grace = gently ? options_.kill_after.value_or(shortest_grace) : BootTime::zero();
     // Without a command there is nobody but the process that waits to become it, and knows.
-    if (pact_.started()) end(std::min(boot_time_now() + grace, pact_.end_by()));
-}
-
-void Warden::obey(const Pact::Order& order) {
-    if (order.what == Pact::Order::What::pass_on) pass_on(order.signal);
-    if (order.what == Pact::Order::What::end) end(order.kill_at);
-}
-
-void Warden::pass_on(const Arrived& signal) const {
-    // What the terminal sends to our group has reached a command in it already.
-    if (command_ended_ || (signal.from_terminal && in_terminal_)) return;
-    kill(command_, signal.number);
+    const BootTime kill_at = boot_time_now() + options_.kill_after_loss();
+    if (pact_.started()) end(std::min(kill_at, pact_.end_by()));
 }
 
 /// Whoever does not renew in time, stopped or cut off, has lost its hold.

@@ -17,8 +17,8 @@ namespace holdfast::cli {
 /// stands still: end the command, with all that it has started, before the next holder is in.
 class Warden {
 public:
-    /// Makes the command's process. `group` is the wrapper's.
-    Warden(const RunOptions& options, const Signals& signals, Pact& pact, pid_t group);
+    /// Makes the command's process, and leaves the user's job and session to it.
+    Warden(const RunOptions& options, const Signals& signals, Pact& pact);
 
     /// Until the command has ended, and all that had to be ended with it.
     void watch();
@@ -28,8 +28,6 @@ private:
     void wait_for_news();
     void take_signals();
     void take_orders();
-    void obey(const Pact::Order& order);
-    void pass_on(const Arrived& signal) const;
     void look_at_wrapper();
     BootTime next_look() const;
     void end(BootTime kill_at);
@@ -37,7 +35,6 @@ private:
     const RunOptions& options_;
     const Signals& signals_;
     Pact& pact_;
-    const bool in_terminal_;
     pid_t command_;
     bool command_ended_ = false;
     bool wrapper_gone_ = false;

@@ -157,6 +157,22 @@ class Killed(WithAFamily):
         self.assertEqual(self.call("run", "-w", "20s", "a", "--", "true")[0], 0)
         self.assertTrue((self.folder / "cleaned").exists())
 
+    def test_the_warden_of_one_that_waits(self):
+        """Then the command is not started at all."""
+        holder = self.hold("a")
+        waiter = self.start("run", "a", "--", "touch", "ran")
+        until(lambda: self.waiters("a") == 1)
+        warden = self.warden_of(waiter)
+        (command,) = children(warden)
+        os.kill(warden, signal.SIGKILL)
+        os.kill(command, signal.SIGKILL)
+        self.end(holder)
+        _, err = waiter.communicate(timeout=20)
+        self.assertEqual((waiter.returncode, err),
+                         (70, "holdfast: a: did not start the command: its warden was killed\n"))
+        self.assertFalse((self.folder / "ran").exists())
+        self.assertEqual(self.listed(), [])
+
     def test_a_waiter_leaves_nothing(self):
         self.hold("a")
         waiter = self.start("run", "a", "--", "touch", "ran")
@@ -187,6 +203,49 @@ class StandingStill(WithAFamily):
         _, err = wrapper.communicate(timeout=30)
         self.assertEqual(wrapper.returncode, 124, err)
         self.assertFalse(any(map(is_there, [warden, *self.family()])))
+
+    def with_stopped_warden(self, *words):
+        wrapper = self.start("run", *words)
+        self.assertEqual(wrapper.stdout.readline(), "in\n")
+        os.kill(self.warden_of(wrapper), signal.SIGSTOP)
+        return wrapper
+
+    def test_the_warden_of_a_command_that_ends(self):
+        os.mkfifo(self.folder / "go")
+        wrapper = self.with_stopped_warden("--lease", "2s", "a", "--", "sh", "-c",
+                                           "echo in; read line < go; exit 5")
+        (self.folder / "go").write_text("go\n")
+        self.assertEqual(wrapper.wait(20), 5)
+        self.assertEqual(self.listed(), [])
+
+    def test_the_warden_keeps_no_signal_from_the_command(self):
+        wrapper = self.with_stopped_warden("--lease", "2s", "a", "--", "sh", "-c",
+                                           "echo in; exec sleep 60")
+        wrapper.terminate()
+        self.assertEqual(wrapper.wait(20), 128 + signal.SIGTERM)
+
+    def test_the_warden_of_one_that_waits_in_vain(self):
+        self.hold("a")
+        waiter = self.start("run", "-w", "1s", "a", "--", "true")
+        until(lambda: self.waiters("a") == 1)
+        os.kill(self.warden_of(waiter), signal.SIGSTOP)
+        self.assertEqual(waiter.wait(20), 75)
+
+    def test_right_after_it_was_continued(self):
+        """The long lease of a stopped job is not taken for one that stands still."""
+        wrapper = self.start("run", "--lease", "3s", "a", "--", "sh", "-c", STUBBORN,
+                             process_group=0)
+        until(lambda: len(self.family()) == len(FAMILY))
+        fence = self.fence()
+        wrapper.send_signal(signal.SIGTSTP)
+        until(lambda: "T" in self.state_of(wrapper.pid))
+        wrapper.send_signal(signal.SIGCONT)
+        until(lambda: self.listed("a")[0]["holders"][0]["lease_left_ms"] <= 3000)
+        wrapper.send_signal(signal.SIGSTOP)
+        self.addCleanup(wrapper.send_signal, signal.SIGCONT)
+        self.assert_alone(self.start_rival(), fence)
+        wrapper.send_signal(signal.SIGCONT)
+        self.assertEqual(wrapper.wait(20), 76)
 
     def test_for_less_than_its_lease_does_no_harm(self):
         script = "echo in; read line < go; echo on"
@@ -274,6 +333,26 @@ class Lost(WithAFamily):
         self.assertEqual(self.call("run", "-w", "20s", "a", "--", "true")[0], 0)
         (self.folder / "go").write_text("go\n")
         until(lambda: (self.folder / "done").exists())
+
+
+    def test_ignored_the_rest_holds_without_a_warden(self):
+        for options, signals, code in ((["--max-time", "1s", "-k", "10ms"], [], 124),
+                                       ([], [signal.SIGTERM], 128 + signal.SIGTERM)):
+            with self.subTest(options):
+                wrapper = self.start("run", "--on-lost", "ignore", *options, "a", "--",
+                                     "sh", "-c", "echo in; exec sleep 60")
+                self.assertEqual(wrapper.stdout.readline(), "in\n")
+                os.kill(self.warden_of(wrapper), signal.SIGKILL)
+                for number in signals:
+                    wrapper.send_signal(number)
+                self.assertEqual(wrapper.wait(20), code)
+
+    def test_it_is_76_although_nobody_reads_our_lines(self):
+        wrapper = self.start("run", "--lease", "1s", "a", "--", "sh", "-c", "echo in; exec sleep 60")
+        self.assertEqual(wrapper.stdout.readline(), "in\n")
+        wrapper.stderr.close()
+        self.break_hold()
+        self.assertEqual(wrapper.wait(20), 76)
 
 
 class TimeIsUp(WithAFamily):

@@ -242,10 +242,13 @@ void LocalClient::bury_all_dead(Station::Due* due) {
 }
 
 int LocalClient::share_seat(pid_t pid) {
-    self_.dead_when = DeadWhen::seat_free;
-    self_.process = identity_of(pid);
-    premises_.environment().transact([&](Table& table) { enroll(table, self_); });
-    return premises_.share_seat();
+    Descriptor shared(premises_.share_seat());
+    if (!shared) throw out_of_descriptors();
+    Member member = self_;
+    member.dead_when = DeadWhen::seat_free;
+    member.process = identity_of(pid);
+    premises_.environment().transact([&](Table& table) { enroll(table, member); });
+    return shared.release();
 }
 
 Failure LocalClient::failure(const Error& error) const {

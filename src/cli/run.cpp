@@ -81,6 +81,8 @@ public:
     int of_command(std::span<const std::string> variables, const Signals& signals, Pact& pact,
                    pid_t warden) {
         if (!pact.is_ready()) return without_warden(pact.start_error());
+        // What comes from here on is the command's: its process is there to get it.
+        signals.obey();
         const BootTime end_by = must_end_by(hold_, options_.lock.lease);
         if (end_by <= boot_time_now()) {
             tell_loss(hold_, reason_of_loss(hold_), "did not start the command");
@@ -211,8 +213,6 @@ int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pac
     }
     steps.tell(fmt::format("{}: acquired with fence {}", options.all_names(),
                            fmt::join(hold->fences(), ", ")));
-    // From here on they are the command's.
-    signals.obey();
     return Run(*hold, options, steps)
         .of_command(variables_for(client, *hold, options), signals, pact, warden);
 }

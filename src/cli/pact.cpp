@@ -73,7 +73,8 @@ std::optional<Message> receive_from(Descriptor& socket, Descriptor& kept) {
     for (;;) {
         Envelope envelope(message);
         const auto size = recvmsg(socket.get(), envelope.message(), MSG_CMSG_CLOEXEC);
-        if (size < 0 && errno == EINTR) continue;
+        // The other side went without reading all of ours: told once, before what it has said.
+        if (size < 0 && (errno == EINTR || errno == ECONNRESET)) continue;
         if (size == 0 || (size < 0 && errno != EAGAIN)) socket = Descriptor();
         if (size != sizeof message) return std::nullopt;
         if (const int descriptor = envelope.enclosed(); descriptor >= 0) {

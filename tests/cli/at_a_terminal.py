@@ -57,6 +57,13 @@ class Terminal:
         before, self.unread = self.unread[: match.start()], self.unread[match.end() :]
         return before, match
 
+    def read_all(self):
+        """What is left of the output when the session is over."""
+        try:
+            self.read(r"\Z.")
+        except EOFError:
+            return self.unread
+
     def set_width(self, columns):
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
@@ -198,11 +205,12 @@ class AtATerminal(InAShell):
         said = []
 
         def is_so():
-            said.extend(shell.do("jobs -l")[0].splitlines(True))
-            return said and state in said[-1]
+            # Beside what it tells by itself, which is less.
+            said[:] = re.findall(rf"(\[1\].) +\d+ ({state}.*\n)", shell.do("jobs -l")[0])
+            return said
 
         until(is_so)
-        return re.sub(r"^(\[1\].) +\d+", r"\1", said[-1])
+        return " ".join(said[0])
 
     def same_with_flock(self, act):
         """Does it under both; what it returned must not differ but for the line itself."""

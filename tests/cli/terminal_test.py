@@ -203,8 +203,9 @@ class Interrupted(AtATerminal):
             terminal.read("ready\r\n")
             time.sleep(i * 0.0003)
             terminal.press(INTERRUPT)
-            status = os.waitstatus_to_exitcode(terminal.wait_for_leader())
-            self.assertEqual(status, -signal.SIGINT, f"after {i * 0.3} ms")
+            code = os.waitstatus_to_exitcode(terminal.wait_for_leader())
+            shown = terminal.read_all()
+            self.assertEqual(code, -signal.SIGINT, f"after {i * 0.3} ms: {shown}")
             terminal.close()
         self.nothing_is_left()
 
@@ -400,8 +401,7 @@ class Background(AtATerminal):
         shell.prompt()
         self.assertRegex(shell.do("jobs")[0], "Running")
         self.assertEqual(self.holders(), 1)
-        shell.do("kill %1")
-        self.assertEqual(shell.do("wait -f %1")[1], 143)
+        self.assertEqual(shell.do("kill %1; wait -f %1")[1], 143)
 
 
 class HangUp(AtATerminal):

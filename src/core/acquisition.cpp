@@ -167,6 +167,8 @@ Acquisition::Action Acquisition::on(const Moved& event) {
 }
 
 Acquisition::Action Acquisition::look_at(const Standing& pushed) {
+    // It became the stand-by, and was told how long nothing can be learnt by asking.
+    if (pushed.state == State::waiting && pushed.look_again) return wait(pushed.look_again);
     answer_due_ = true;
     // What is pushed is a hint: it has no send to count a deadline from.
     return {.what = pushed.state == State::offered ? Do::claim : Do::ask};

@@ -13,10 +13,10 @@ namespace {
 
 template <class State>
 std::unique_ptr<State> make(const std::shared_ptr<core::Context>& context,
-                            std::vector<std::string> names, std::uint64_t capacity,
+                            std::vector<std::string> names, Form form, std::uint64_t capacity,
                             LockOptions options) {
-    return std::unique_ptr<State>(
-        new State{.lock = core::Lock(context, std::move(names), capacity, std::move(options))});
+    return std::unique_ptr<State>(new State{
+        .lock = core::Lock(context, std::move(names), form, capacity, std::move(options))});
 }
 
 ContenderInfo info(const Place& place, std::uint64_t capacity) {
@@ -68,27 +68,28 @@ ResourceInfo info(const Line& line, std::string_view name) {
 Client::Client(std::shared_ptr<core::Context> context) noexcept : context_(std::move(context)) {}
 
 Mutex Client::mutex(std::string name, LockOptions options) const {
-    return Mutex(make<core::MutexState>(context_, {std::move(name)}, all, std::move(options)));
+    return Mutex(
+        make<core::MutexState>(context_, {std::move(name)}, Form::mutex, all, std::move(options)));
 }
 
 RecursiveMutex Client::recursive_mutex(std::string name, LockOptions options) const {
-    return RecursiveMutex(
-        make<core::RecursiveMutexState>(context_, {std::move(name)}, all, std::move(options)));
+    return RecursiveMutex(make<core::RecursiveMutexState>(context_, {std::move(name)}, Form::mutex,
+                                                          all, std::move(options)));
 }
 
 SharedMutex Client::shared_mutex(std::string name, LockOptions options) const {
-    return SharedMutex(
-        make<core::SharedMutexState>(context_, {std::move(name)}, all, std::move(options)));
+    return SharedMutex(make<core::SharedMutexState>(context_, {std::move(name)}, Form::read_write,
+                                                    all, std::move(options)));
 }
 
 Semaphore Client::semaphore(std::string name, std::uint32_t capacity, LockOptions options) const {
-    return Semaphore(
-        make<core::SemaphoreState>(context_, {std::move(name)}, capacity, std::move(options)));
+    return Semaphore(make<core::SemaphoreState>(context_, {std::move(name)}, Form::permits,
+                                                capacity, std::move(options)));
 }
 
 MultiLock Client::multi_lock(std::vector<std::string> names, LockOptions options) const {
-    return MultiLock(
-        make<core::MultiLockState>(context_, std::move(names), all, std::move(options)));
+    return MultiLock(make<core::MultiLockState>(context_, std::move(names), Form::mutex, all,
+                                                std::move(options)));
 }
 
 std::vector<ResourceInfo> Client::inspect(std::string_view prefix) const {

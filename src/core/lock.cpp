@@ -44,13 +44,14 @@ void check_lease(const std::string& name, std::chrono::milliseconds lease,
                " to " + in_words(limit));
 }
 
-void check_supported(const std::string& name, const Store& store, std::uint64_t capacity,
+void check_supported(const std::string& name, const Store& store, Form form,
                      const LockOptions& options) {
     const Capabilities can = store.capabilities();
     const auto cannot = [&](const std::string& what) {
         refuse(errc::not_supported, name, store.description() + " cannot do " + what);
     };
-    if (capacity != all && !can.shares) cannot("permits");
+    if (form == Form::permits && !can.permits) cannot("permits");
+    if (form == Form::read_write && !can.shared) cannot("readers beside each other");
     if (options.reenter && !can.reenter) cannot("re-entry across processes");
     if (options.fairness == Fairness::fifo && !can.fifo)
         cannot("fifo, it has no line; use barging");
@@ -66,10 +67,11 @@ Request with(Request request, std::optional<std::chrono::nanoseconds> patience,
 
 }  // namespace
 
-Lock::Lock(std::shared_ptr<Context> context, std::vector<std::string> names, std::uint64_t capacity,
-           LockOptions options)
+Lock::Lock(std::shared_ptr<Context> context, std::vector<std::string> names, Form form,
+           std::uint64_t capacity, LockOptions options)
     : context_(std::move(context)),
       names_(std::move(names)),
+      form_(form),
       capacity_(capacity),
       options_(std::move(options)) {
     if (names_.empty()) refuse(errc::invalid_argument, "", "no name is given; give at least one");
@@ -90,7 +92,7 @@ Lock::Lock(std::shared_ptr<Context> context, std::vector<std::string> names, std
                "the owner has " + std::to_string(options_.owner.size()) + " bytes; at most " +
                    std::to_string(longest_owner) + " are allowed");
     }
-    check_supported(name, context_->store(), capacity_, options_);
+    check_supported(name, context_->store(), form_, options_);
     if (options_.owner.empty()) options_.owner = context_->owner();
 }
 
@@ -105,6 +107,7 @@ Request Lock::request(std::uint64_t weight, Patience patience) const {
                                       .owner = options_.owner,
                                       .weight = weight,
                                       .capacity = capacity_,
+                                      .form = form_,
                                       .fairness = options_.fairness.value_or(
                                           context_->store().capabilities().default_fairness),
                                       .patience = patience,

@@ -21,8 +21,8 @@ namespace holdfast::inline v0::core {
 class Lock {
 public:
     /// Throws Error.
-    Lock(std::shared_ptr<Context> context, std::vector<std::string> names, std::uint64_t capacity,
-         LockOptions options);
+    Lock(std::shared_ptr<Context> context, std::vector<std::string> names, Form form,
+         std::uint64_t capacity, LockOptions options);
 
     Hold acquire(std::uint64_t weight, std::stop_token stop) const;
     Attempt try_acquire(std::uint64_t weight) const;
@@ -45,6 +45,7 @@ private:
 
     std::shared_ptr<Context> context_;
     std::vector<std::string> names_;  ///< sorted, each once
+    Form form_;
     std::uint64_t capacity_;
     LockOptions options_;
 };

@@ -33,6 +33,10 @@ enum class Patience : std::uint8_t {
     wait,  ///< it stands in line
 };
 
+/// Which kind of lock it is asked for through. The rule is the same for all; the layouts of others
+/// keep them apart.
+enum class Form : std::uint8_t { mutex, read_write, permits };
+
 /// One request for a resource.
 struct Contender {
     std::string resource;  ///< the whole name, prefix included
@@ -40,6 +44,7 @@ struct Contender {
     std::string owner;
     std::uint64_t weight = all;
     std::uint64_t capacity = all;
+    Form form = Form::mutex;
     Fairness fairness = Fairness::fifo;
     Patience patience = Patience::wait;
     std::chrono::milliseconds lease{0};

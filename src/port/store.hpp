@@ -20,14 +20,15 @@ struct Capabilities {
     bool fifo = false;
     bool barging = false;
     Fairness default_fairness = Fairness::fifo;
-    bool shares = false;          ///< weights other than all of all
+    bool shared = false;          ///< readers beside each other
+    bool permits = false;         ///< capacities other than all
     bool reenter = false;         ///< joins holds of one owner across processes
     bool enter_together = false;  ///< enter takes several contenders in one atomic request
     std::chrono::milliseconds longest_lease = std::chrono::hours{24};
 };
 
 /// What a store pushes to a waiter: `offered` when it is its turn, `gone` when it was thrown out,
-/// otherwise `waiting`, which only says: ask for your standing again.
+/// otherwise `waiting`, which says: ask for your standing again, after look_again if there is one.
 using LineMoved = Callback<void(Standing)>;
 
 /// A registered interest in a ticket's standing. After its destructor there is no callback.

@@ -47,7 +47,7 @@ public:
     }
     core::Lock lock(std::vector<std::string> names,
                     std::chrono::milliseconds lease = long_lease) const {
-        return {client(), std::move(names), all, {.lease = lease}};
+        return {client(), std::move(names), Form::mutex, all, {.lease = lease}};
     }
 
     /// Starts to acquire, in the driver's way.

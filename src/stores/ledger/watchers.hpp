@@ -1,43 +1,17 @@
 #pragma once
 
-#include <condition_variable>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <span>
 
-#include "port/store.hpp"
+#include "port/watchers.hpp"
 #include "stores/ledger/line_page.hpp"
 
 namespace holdfast::inline v0::ledger {
 
-/// The watches of one client on an embedded store.
-/// Threads: all members may be called from any thread, with no lock of the store held.
-class Watchers : public std::enable_shared_from_this<Watchers> {
-public:
-    /// Calls `line_moved` whenever its nonce is called, until the Watch is destroyed; its
-    /// destructor waits for a call in progress on another thread.
-    std::unique_ptr<Watch> add(const Nonce& nonce, LineMoved line_moved);
-
-    /// Whether somebody watches it.
-    bool watches(const Nonce& nonce);
-
-    /// Does nothing when nobody watches.
-    void call(const Nonce& nonce, const Standing& standing);
-    /// Calls those of `client` among the told.
-    void call(std::span<const Told> told, ClientId client);
-
-private:
-    struct Entry {
-        LineMoved line_moved;
-        int calls_in_progress = 0;
-    };
-    class Registered;
-    void remove(const Nonce& nonce, const std::shared_ptr<Entry>& entry);
-
-    std::mutex mutex_;
-    std::condition_variable call_ended_;
-    std::map<Nonce, std::shared_ptr<Entry>> entries_;
-};
+/// Calls those of `client` among the told.
+inline void call(Watchers& watchers, std::span<const Told> told, ClientId client) {
+    for (const Told& one : told) {
+        if (one.client == client) watchers.call(one.nonce, Standing{.state = one.state});
+    }
+}
 
 }  // namespace holdfast::inline v0::ledger

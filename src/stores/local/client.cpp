@@ -138,7 +138,7 @@ void LocalClient::settle(Aftermath after, Station::Due* due) {
     // Last: a callback may destroy this client.
     const auto watchers = watchers_;
     const ClientId self = self_.id;
-    if (due == nullptr) return watchers->call(own, self);
+    if (due == nullptr) return ledger::call(*watchers, own, self);
     for (const ledger::Told& told : own) {
         due->push_back(
             [watchers, told] { watchers->call(told.nonce, Standing{.state = told.state}); });

@@ -147,7 +147,7 @@ private:
     Station station_;
     Doorbell doorbell_;
     Neighbours neighbours_;
-    std::shared_ptr<ledger::Watchers> watchers_ = std::make_shared<ledger::Watchers>();
+    std::shared_ptr<Watchers> watchers_ = std::make_shared<Watchers>();
     /// Something could not be done because the store was stuck: to be tried again.
     std::atomic<bool> behind_{false};
     std::optional<Moment> next_look_;  ///< the leader's own

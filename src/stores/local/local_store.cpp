@@ -119,7 +119,8 @@ public:
         return {.fifo = true,
                 .barging = true,
                 .default_fairness = Fairness::fifo,
-                .shares = true,
+                .shared = true,
+                .permits = true,
                 .reenter = true,
                 .enter_together = true,
                 .longest_lease = std::chrono::hours{24}};

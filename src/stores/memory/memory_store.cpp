@@ -88,7 +88,8 @@ public:
         return {.fifo = true,
                 .barging = true,
                 .default_fairness = Fairness::fifo,
-                .shares = true,
+                .shared = true,
+                .permits = true,
                 .reenter = true,
                 .enter_together = true};
     }
@@ -103,7 +104,7 @@ private:
         Ledger ledger({table_, clock_.now(), clock_.wall_microseconds(), last_fence_}, the_client);
         ResultOf<Verb> result = attempt(verb, ledger);
         lock.unlock();
-        watchers_->call(ledger.told(), the_client);
+        ledger::call(*watchers_, ledger.told(), the_client);
         return result;
     }
 
@@ -122,7 +123,7 @@ private:
     MapTable table_;
     std::uint64_t last_fence_ = 0;
     Wire wire_;
-    std::shared_ptr<ledger::Watchers> watchers_ = std::make_shared<ledger::Watchers>();
+    std::shared_ptr<Watchers> watchers_ = std::make_shared<Watchers>();
 };
 
 /// The stores that have a name. Never destroyed: see Client.

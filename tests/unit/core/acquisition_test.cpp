@@ -99,6 +99,15 @@ TEST_F(Script, AWaiterIsOfferedClaimsAndHolds) {
     EXPECT_EQ(machine.parts().front().fence, 9U);
 }
 
+TEST_F(Script, AStandByThatIsToldWhenToLookAsksNothingBefore) {
+    auto machine = waiting_for("a");
+    const auto action = machine.resume(
+        Acquisition::Moved{{.state = State::waiting, .look_again = std::chrono::seconds{1}}});
+    EXPECT_EQ(action.what, Do::wait);
+    EXPECT_EQ(action.look_again, std::chrono::seconds{1});
+    EXPECT_EQ(pushed(machine, State::waiting), Do::ask);
+}
+
 TEST_F(Script, AnythingElsePushedIsAskedAbout) {
     auto machine = waiting_for("a");
     EXPECT_EQ(pushed(machine, State::waiting), Do::ask);

@@ -1,8 +1,8 @@
-#include "stores/ledger/watchers.hpp"
+#include "port/watchers.hpp"
 
 #include <utility>
 
-namespace holdfast::inline v0::ledger {
+namespace holdfast::inline v0 {
 
 namespace {
 /// The entry whose callback this thread is in: a watch may be destroyed by its own callback.
@@ -34,6 +34,14 @@ bool Watchers::watches(const Nonce& nonce) {
     return entries_.contains(nonce);
 }
 
+std::vector<Nonce> Watchers::watched() {
+    const std::lock_guard guard(mutex_);
+    std::vector<Nonce> nonces;
+    nonces.reserve(entries_.size());
+    for (const auto& [nonce, entry] : entries_) nonces.push_back(nonce);
+    return nonces;
+}
+
 void Watchers::call(const Nonce& nonce, const Standing& standing) {
     std::shared_ptr<Entry> entry;
     {
@@ -56,12 +64,6 @@ void Watchers::call(const Nonce& nonce, const Standing& standing) {
     entry->line_moved(standing);
 }
 
-void Watchers::call(std::span<const Told> told, ClientId client) {
-    for (const Told& one : told) {
-        if (one.client == client) call(one.nonce, Standing{.state = one.state});
-    }
-}
-
 void Watchers::remove(const Nonce& nonce, const std::shared_ptr<Entry>& entry) {
     std::unique_lock lock(mutex_);
     const auto found = entries_.find(nonce);
@@ -70,4 +72,4 @@ void Watchers::remove(const Nonce& nonce, const std::shared_ptr<Entry>& entry) {
     call_ended_.wait(lock, [&] { return entry->calls_in_progress <= own_calls; });
 }
 
-}  // namespace holdfast::inline v0::ledger
+}  // namespace holdfast::inline v0

@@ -1,14 +1,24 @@
-# cmake --install: headers, library, the program with its man page and completion, the CMake package
-# and the pkg-config file.
+# cmake --install: headers, library and its modules, the program with its man page and completion,
+# the CMake package and the pkg-config file.
 
 include(CMakePackageConfigHelpers)
 
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/holdfast")
+# Where the library and the program look for what they have not inside.
+set(private_folder "${CMAKE_INSTALL_LIBDIR}/holdfast")
 
 install(TARGETS holdfast EXPORT holdfast-targets)
+foreach(store IN LISTS holdfast_servers)
+  if(TARGET holdfast_module_${store})
+    install(TARGETS holdfast_module_${store} LIBRARY DESTINATION "${private_folder}")
+  endif()
+endforeach()
 install(DIRECTORY include/holdfast TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
 if(HOLDFAST_PROGRAM)
   install(TARGETS holdfast_program)
+  if(TARGET holdfast_program_for_servers)
+    install(TARGETS holdfast_program_for_servers RUNTIME DESTINATION "${private_folder}")
+  endif()
   install(FILES docs/man/holdfast.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
   # Where bash looks for the completion of a command of that name.
   install(FILES completions/holdfast.bash
@@ -24,16 +34,20 @@ install(FILES
   "${CMAKE_CURRENT_BINARY_DIR}/holdfast-config.cmake"
   "${CMAKE_CURRENT_BINARY_DIR}/holdfast-config-version.cmake"
   DESTINATION "${package_folder}")
-if(NOT BUILD_SHARED_LIBS AND "local" IN_LIST HOLDFAST_STORES)
-  install(FILES cmake/FindLMDB.cmake DESTINATION "${package_folder}")
+if(NOT BUILD_SHARED_LIBS)
+  install(FILES cmake/FindLMDB.cmake cmake/FindHiredis.cmake DESTINATION "${package_folder}")
 endif()
 
 # A program that links the shared library needs nothing else; one that links the static library
 # needs what is inside, also when it does not say --static.
 set(pc_requires "")
 if("local" IN_LIST HOLDFAST_STORES)
-  set(pc_requires "lmdb")
+  list(APPEND pc_requires lmdb)
 endif()
+if("redis" IN_LIST HOLDFAST_STORES)
+  list(APPEND pc_requires hiredis libssl libcrypto)
+endif()
+list(JOIN pc_requires ", " pc_requires)
 if(BUILD_SHARED_LIBS)
   set(pc_dependencies "Libs: -L\${libdir} -lholdfast")
 else()

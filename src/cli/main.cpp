@@ -26,6 +26,7 @@
 #include "cli/output.hpp"
 #include "cli/run.hpp"
 #include "cli/say.hpp"
+#include "cli/servers.hpp"
 #include "cli/show.hpp"
 #include "cli/signals.hpp"
 
@@ -143,9 +144,10 @@ std::optional<int> parse(CLI::App& program, const Line& line) {
     }
 }
 
-/// A command of ours: whether it was asked for, and what it does then.
+/// A command of ours: whether it was asked for, on which store, and what it does then.
 struct Choice {
     const CLI::App* command;
+    const std::string& store;
     std::function<int()> act;
 };
 
@@ -161,17 +163,22 @@ int dispatch(Words words) {
     BreakOptions break_options;
     Line line;
     const std::array choices{
-        Choice{add_run(program, run_options),
+        Choice{add_run(program, run_options), run_options.store,
                [&] { return run_separated(std::move(run_options), line); }},
-        Choice{add_list(program, list_options), [&] { return list(list_options); }},
-        Choice{add_show(program, show_options), [&] { return show(show_options); }},
-        Choice{add_break(program, break_options), [&] { return break_hold(break_options); }},
+        Choice{add_list(program, list_options), list_options.store,
+               [&] { return list(list_options); }},
+        Choice{add_show(program, show_options), show_options.store,
+               [&] { return show(show_options); }},
+        Choice{add_break(program, break_options), break_options.store,
+               [&] { return break_hold(break_options); }},
     };
 
     line = split(words, *choices.front().command);
     if (const auto ended = parse(program, line)) return *ended;
-    for (const auto& [command, act] : choices) {
-        if (command->parsed()) return act();
+    for (const auto& [command, store, act] : choices) {
+        if (!command->parsed()) continue;
+        become_program_for(store, words);
+        return act();
     }
     return usage;
 }

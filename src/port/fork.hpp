@@ -2,11 +2,13 @@
 
 #include <cstdint>
 
+#include <holdfast/export.hpp>
+
 namespace holdfast::inline v0 {
 
 /// Grows by one in the child at every fork(). What remembers another value was made by a parent
 /// and is inert here. Cheap: no system call.
-std::uint64_t fork_generation() noexcept;
+HOLDFAST_EXPORT std::uint64_t fork_generation() noexcept;
 
 /// Remembers in which process it was made.
 class ForkMark {
@@ -21,7 +23,7 @@ private:
 
 /// A descriptor that a forked child closes at once, because its mere existence there would say
 /// that the parent lives. Owns the descriptor.
-class ClosedInChild {
+class HOLDFAST_EXPORT ClosedInChild {
 public:
     explicit ClosedInChild(int descriptor);
     ~ClosedInChild();

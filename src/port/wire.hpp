@@ -11,13 +11,14 @@
 
 #include <holdfast/callback.hpp>
 #include <holdfast/error.hpp>
+#include <holdfast/export.hpp>
 
 #include "port/clock.hpp"
 
 namespace holdfast::inline v0 {
 
 /// Marks the running thread as inside a callback, where waiting for a Pending is refused.
-class CallbackScope {
+class HOLDFAST_EXPORT CallbackScope {
 public:
     CallbackScope() noexcept;
     ~CallbackScope();
@@ -25,17 +26,17 @@ public:
     CallbackScope& operator=(const CallbackScope&) = delete;
 };
 
-bool inside_callback() noexcept;
+HOLDFAST_EXPORT bool inside_callback() noexcept;
 
 /// Throws std::logic_error inside a CallbackScope.
-void refuse_inside_callback();
+HOLDFAST_EXPORT void refuse_inside_callback();
 
 /// Where a store's callers wait. Leader and followers: of the callers that are blocked, one (the
 /// leader) does the store's I/O for all of them on its own thread, the others sleep. So a single
 /// caller pays for no thread of ours, and many share what one read brings. When nobody is blocked
 /// but somebody expects callbacks (an Interest), a pump thread leads.
 /// The base class does no I/O: it serves a store whose callbacks come from its callers alone.
-class Wire {
+class HOLDFAST_EXPORT Wire {
 public:
     Wire();
     virtual ~Wire();
@@ -118,9 +119,9 @@ private:
 };
 
 /// What is wrong when a descriptor cannot be had, by errno.
-Error out_of_descriptors();
+HOLDFAST_EXPORT Error out_of_descriptors();
 
 /// How long poll() may block: -1 without a limit, else rounded up to a millisecond.
-int poll_timeout(std::optional<Moment> until) noexcept;
+HOLDFAST_EXPORT int poll_timeout(std::optional<Moment> until) noexcept;
 
 }  // namespace holdfast::inline v0

@@ -13,6 +13,13 @@
 #ifdef HOLDFAST_STORE_MEMORY
 #include "stores/memory/memory_store.hpp"
 #endif
+#ifdef HOLDFAST_MODULES
+#include "stores/module.hpp"
+#else
+#ifdef HOLDFAST_STORE_REDIS
+#include "stores/redis/redis_store.hpp"
+#endif
+#endif
 
 namespace holdfast::inline v0 {
 namespace {
@@ -24,6 +31,9 @@ struct Scheme {
     std::string_view name;
     std::shared_ptr<Store> (*open)(const StoreUrl& url);
     Names parameters;  ///< besides common_parameters()
+    /// Values of `layout` that others use too: there a name is theirs as it stands, and no prefix
+    /// is put before it unless it is asked for.
+    Names layouts_of_others = {};
 };
 
 Names common_parameters() {
@@ -82,6 +92,18 @@ std::shared_ptr<Store> open_memory(const StoreUrl& url) {
 }
 #endif
 
+// A store with a server is a module beside the shared library, and linked in everywhere else: see
+// docs/decisions/0013.
+#ifdef HOLDFAST_STORE_REDIS
+#ifdef HOLDFAST_MODULES
+std::shared_ptr<Store> open_redis(const StoreUrl& url) {
+    return open_module("redis", url);
+}
+#else
+using redis::open_redis;
+#endif
+#endif
+
 /// The one place where a scheme meets its store.
 std::vector<Scheme> schemes() {
     return {
@@ -90,6 +112,14 @@ std::vector<Scheme> schemes() {
 #endif
 #ifdef HOLDFAST_STORE_MEMORY
         {"memory", open_memory, {}},
+#endif
+#ifdef HOLDFAST_STORE_REDIS
+        {"redis", open_redis, {"layout", "password_file"}, {"plain", "redisson"}},
+        {"rediss",
+         open_redis,
+         {"layout", "password_file", "tls_ca", "tls_cert", "tls_key"},
+         {"plain", "redisson"}},
+        {"redis+unix", open_redis, {"layout", "password_file"}, {"plain", "redisson"}},
 #endif
     };
 }
@@ -117,13 +147,37 @@ void check_parameters(const StoreUrl& url, const Scheme& scheme) {
     static_cast<void>(url.duration("request_timeout"));
 }
 
+StoreUrl parse_or_default(std::string_view url) {
+    return parse_store_url(url.empty() ? "local:" : url);
+}
+
+Scheme checked_scheme_of(const StoreUrl& url) {
+    Scheme scheme = scheme_of(url);
+    check_parameters(url, scheme);
+    return scheme;
+}
+
+bool has_layout_of_others(const StoreUrl& url, const Scheme& scheme) {
+    const auto layout = url.text("layout");
+    return layout &&
+           std::ranges::find(scheme.layouts_of_others, *layout) != scheme.layouts_of_others.end();
+}
+
+std::string prefix_of(const StoreUrl& url, const Scheme& scheme) {
+    return has_layout_of_others(url, scheme) ? url.text("prefix").value_or("") : url.prefix();
+}
+
 }  // namespace
 
+std::string prefix_in_store(std::string_view url) {
+    const StoreUrl parsed = parse_or_default(url);
+    return prefix_of(parsed, checked_scheme_of(parsed));
+}
+
 OpenedStore open_store(std::string_view url) {
-    const StoreUrl parsed = parse_store_url(url.empty() ? "local:" : url);
-    const Scheme scheme = scheme_of(parsed);
-    check_parameters(parsed, scheme);
-    return {.store = scheme.open(parsed), .prefix = parsed.prefix(), .url = parsed.shown};
+    const StoreUrl parsed = parse_or_default(url);
+    const Scheme scheme = checked_scheme_of(parsed);
+    return {.store = scheme.open(parsed), .prefix = prefix_of(parsed, scheme), .url = parsed.shown};
 }
 
 }  // namespace holdfast::inline v0

@@ -19,4 +19,7 @@ struct OpenedStore {
 /// whatever the store itself throws.
 OpenedStore open_store(std::string_view url);
 
+/// The prefix that open_store() would answer, without opening anything. Throws as it does.
+std::string prefix_in_store(std::string_view url);
+
 }  // namespace holdfast::inline v0

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <holdfast/export.hpp>
+
 namespace holdfast::inline v0 {
 
 /// One server of a store.
@@ -22,7 +24,7 @@ struct Host {
 ///     scheme://user:password@host:port,host:port/path?parameter=value&...
 ///     scheme:path?parameter=value&...
 /// Only the syntax is checked here; which parts and parameters mean something, the scheme says.
-struct StoreUrl {
+struct HOLDFAST_EXPORT StoreUrl {
     std::string scheme;
     std::string user;
     std::string password;
@@ -32,7 +34,8 @@ struct StoreUrl {
     /// As it was given, without the password: for messages, listings and the environment.
     std::string shown;
 
-    /// Put before every name: the parameter `prefix`, or else this.
+    /// Put before every name: the parameter `prefix`, or else this. The layouts of others have
+    /// another default: see open_store().
     static constexpr std::string_view default_prefix = "holdfast/";
     std::string prefix() const;
 

@@ -1,0 +1,60 @@
+-- Redisson listens with SSUBSCRIBE on a cluster, with SUBSCRIBE elsewhere. Where an ACL forbids the
+-- channel, waiters find out when they look again.
+local function publish(channel, message)
+    redis.pcall('PUBLISH', channel, message)
+    redis.pcall('SPUBLISH', channel, message)
+end
+
+-- The messages are Redisson's: 0 wakes one waiter, 1 all of them.
+local function publish_end(lock, mode)
+    if mode == 'x' then
+        publish('redisson_lock__channel:' .. lock.tag, '0')
+    else
+        publish('redisson_rwlock:' .. lock.tag, mode == 'w' and '1' or '0')
+    end
+end
+
+local function delete(lock, hold)
+    redis.call('DEL', lock.name, lock.holds)
+    publish_end(lock, hold.mode)
+end
+
+-- The longest lease of all reads on the lock, ours and others', and whether somebody writes.
+local function look_at_others(lock)
+    local fields = redis.call('HGETALL', lock.name)
+    local longest, writing = 0, false
+    for i = 1, #fields, 2 do
+        local owner, count = fields[i], tonumber(fields[i + 1])
+        if string.sub(owner, -6) == ':write' then
+            writing = true
+        elseif count then
+            longest = math.max(longest, read_lease_left(lock, owner, count))
+        end
+    end
+    return longest, writing
+end
+
+-- Takes the hold's field away, whatever its count. What others have on the lock lives on.
+local function remove(lock, hold)
+    for read = 1, hold.mode == 'r' and hold.count or 0 do
+        redis.call('DEL', timeout_key(lock, hold.owner, read))
+    end
+    redis.call('HDEL', lock.name, field_of(hold.mode, hold.owner))
+    if hold.mode == 'x' then return delete(lock, hold) end
+    local longest, writing = look_at_others(lock)
+    if writing then return end  -- the lock's lease is the writer's, and not to be cut short
+    if longest <= 0 then return delete(lock, hold) end
+    redis.call('PEXPIRE', lock.name, longest)
+    if hold.mode == 'w' then
+        redis.call('HSET', lock.name, 'mode', 'read')
+        publish_end(lock, 'w')
+    end
+end
+
+local function count_down(lock, hold, nonce)
+    if hold.mode == 'x' and hold.count == 1 then return delete(lock, hold) end
+    redis.call('HDEL', lock.holds, nonce)
+    if hold.count == 1 then return remove(lock, hold) end
+    if hold.mode == 'r' then redis.call('DEL', timeout_key(lock, hold.owner, hold.count)) end
+    redis.call('HINCRBY', lock.name, field_of(hold.mode, hold.owner), -1)
+end

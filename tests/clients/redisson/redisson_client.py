@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+"""Takes locks as Redisson does: its RLock and ReadWriteLock protocol, written down from what it
+stores and sends, for tests of `layout=redisson`. Redisson itself needs Java.
+
+Works `--rounds` times under the lock on an unguarded counter, so that two holders at one time
+show: `lock` and `write` count it up in two requests, `read` finds it changed under its eyes. Or,
+with `--wait-one`, takes the lock once and holds it until a line comes on standard input.
+"""
+
+import argparse
+import os
+import select
+import sys
+import threading
+import time
+import uuid
+
+import redis
+
+LEASE_MS = 30_000
+LATCH_MS = 10_000
+RENEW_EVERY = LEASE_MS / 1000 / 3
+
+
+def tagged(name):
+    """Redisson takes any name with a brace for one that has a hash tag."""
+    return name if b"{" in name else b"{" + name + b"}"
+
+
+class Lock:
+    """RLock: a hash of owner and count."""
+
+    CHANNEL = b"redisson_lock__channel:"
+    RELEASED = 0
+
+    # Each gets KEYS: name, prefix of the read leases, channel, latch; ARGV: owner, lease, message
+    # after a release, life of the latch.
+    TRY = """
+        local owner, lease = ARGV[1], ARGV[2]
+        if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], owner) == 1 then
+            redis.call('HINCRBY', KEYS[1], owner, 1)
+            redis.call('PEXPIRE', KEYS[1], lease)
+            return false
+        end
+        return redis.call('PTTL', KEYS[1])
+    """
+    RENEW = """
+        if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
+        return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+    """
+    # The latch makes a repeated unlock harmless.
+    UNLOCK = """
+        local owner, lease, message, latch_life = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+        local done = redis.call('GET', KEYS[4])
+        if done then return tonumber(done) end
+        if redis.call('HEXISTS', KEYS[1], owner) == 0 then return false end
+        local last = redis.call('HINCRBY', KEYS[1], owner, -1) == 0
+        if last then
+            redis.call('DEL', KEYS[1])
+            redis.call('PUBLISH', KEYS[3], message)
+        else
+            redis.call('PEXPIRE', KEYS[1], lease)
+        end
+        redis.call('SET', KEYS[4], last and 1 or 0, 'PX', latch_life)
+        return last and 1 or 0
+    """
+
+    def __init__(self, server, name, client_id=None):
+        self.server = server
+        self.name = name
+        self.client_id = client_id or str(uuid.uuid4())
+        self.channel = self.CHANNEL + tagged(name)
+        self._try = server.register_script(self.TRY)
+        self._renew = server.register_script(self.RENEW)
+        self._unlock = server.register_script(self.UNLOCK)
+
+    def owner(self):
+        return f"{self.client_id}:{threading.get_native_id()}"
+
+    def _run(self, script, latch=b""):
+        return script(
+            keys=[self.name, tagged(self.name), self.channel, latch],
+            args=[self.owner(), LEASE_MS, self.RELEASED, LATCH_MS],
+        )
+
+    def try_lock(self):
+        """None when it is held now, else how many milliseconds the lock's lease has left."""
+        return self._run(self._try)
+
+    def lock(self):
+        if self.try_lock() is None:
+            return
+        with self.server.pubsub(ignore_subscribe_messages=False) as subscription:
+            subscription.subscribe(self.channel)
+            while subscription.get_message(timeout=LEASE_MS / 1000)["type"] != "subscribe":
+                pass
+            # Only now does no release go unheard, so it is tried again before it waits.
+            while (left := self.try_lock()) is not None:
+                subscription.get_message(timeout=left / 1000 if left >= 0 else None)
+
+    def renew(self):
+        return bool(self._run(self._renew))
+
+    def unlock(self):
+        latch = b"redisson_unlock_latch:" + tagged(self.name) + b":" + uuid.uuid4().hex.encode()
+        released = self._run(self._unlock, latch)
+        self.server.delete(latch)
+        if released is None:
+            raise RuntimeError(f"{self.name!r} was not locked by {self.owner()}")
+
+    def __enter__(self):
+        self.lock()
+        return self
+
+    def __exit__(self, *_):
+        self.unlock()
+
+
+class ReadLock(Lock):
+    """The read side of a ReadWriteLock. Each read's lease is a key of its own: the hash has one
+    expiry for all of them."""
+
+    CHANNEL = b"redisson_rwlock:"
+    RELEASED = 0
+
+    TRY = """
+        local owner, lease = ARGV[1], ARGV[2]
+        local mode = redis.call('HGET', KEYS[1], 'mode')
+        local writes = redis.call('HEXISTS', KEYS[1], owner .. ':write') == 1
+        if mode == false then
+            redis.call('HSET', KEYS[1], 'mode', 'read')
+        elseif mode ~= 'read' and not writes then
+            return redis.call('PTTL', KEYS[1])
+        end
+        local count = redis.call('HINCRBY', KEYS[1], owner, 1)
+        redis.call('SET', KEYS[2] .. ':' .. owner .. ':rwlock_timeout:' .. count, 1, 'PX', lease)
+        redis.call('PEXPIRE', KEYS[1], math.max(redis.call('PTTL', KEYS[1]), lease))
+        return false
+    """
+    RENEW = """
+        local owner, lease = ARGV[1], ARGV[2]
+        local count = redis.call('HGET', KEYS[1], owner)
+        if not count then return 0 end
+        redis.call('PEXPIRE', KEYS[1], math.max(redis.call('PTTL', KEYS[1]), lease))
+        for i = 1, count do
+            redis.call('PEXPIRE', KEYS[2] .. ':' .. owner .. ':rwlock_timeout:' .. i, lease)
+        end
+        return 1
+    """
+    # The hash lives on for as long as the longest read that is left; dead readers have none.
+    UNLOCK = """
+        local owner, message, latch_life = ARGV[1], ARGV[3], ARGV[4]
+        local done = redis.call('GET', KEYS[4])
+        if done then return tonumber(done) end
+        if redis.call('HEXISTS', KEYS[1], owner) == 0 then return false end
+
+        local count = redis.call('HINCRBY', KEYS[1], owner, -1)
+        if count == 0 then redis.call('HDEL', KEYS[1], owner) end
+        redis.call('DEL', KEYS[2] .. ':' .. owner .. ':rwlock_timeout:' .. count + 1)
+
+        local longest = 0
+        for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
+            for i = 1, tonumber(redis.call('HGET', KEYS[1], field)) or 0 do
+                local key = KEYS[2] .. ':' .. field .. ':rwlock_timeout:' .. i
+                longest = math.max(longest, redis.call('PTTL', key))
+            end
+        end
+        if longest > 0 then
+            redis.call('PEXPIRE', KEYS[1], longest)
+        elseif redis.call('HGET', KEYS[1], 'mode') ~= 'write' then
+            redis.call('DEL', KEYS[1])
+            redis.call('PUBLISH', KEYS[3], message)
+        end
+        redis.call('SET', KEYS[4], 1, 'PX', latch_life)
+        return 1
+    """
+
+
+class WriteLock(Lock):
+    """The write side of a ReadWriteLock."""
+
+    CHANNEL = b"redisson_rwlock:"
+    RELEASED = 1
+
+    TRY = """
+        local writer, lease = ARGV[1] .. ':write', ARGV[2]
+        local mode = redis.call('HGET', KEYS[1], 'mode')
+        local mine = mode == 'write' and redis.call('HEXISTS', KEYS[1], writer) == 1
+        if mode and not mine then return redis.call('PTTL', KEYS[1]) end
+        if not mode then redis.call('HSET', KEYS[1], 'mode', 'write') end
+        redis.call('HINCRBY', KEYS[1], writer, 1)
+        redis.call('PEXPIRE', KEYS[1], math.max(redis.call('PTTL', KEYS[1]), lease))
+        return false
+    """
+    RENEW = """
+        if redis.call('HEXISTS', KEYS[1], ARGV[1] .. ':write') == 0 then return 0 end
+        return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+    """
+    # What its owner still reads stays, as a read lock.
+    UNLOCK = """
+        local writer, lease, message, latch_life = ARGV[1] .. ':write', ARGV[2], ARGV[3], ARGV[4]
+        local done = redis.call('GET', KEYS[4])
+        if done then return tonumber(done) end
+        if redis.call('HEXISTS', KEYS[1], writer) == 0 then return false end
+        local last = redis.call('HINCRBY', KEYS[1], writer, -1) == 0
+        if last then
+            redis.call('HDEL', KEYS[1], writer)
+            if redis.call('HLEN', KEYS[1]) == 1 then
+                redis.call('DEL', KEYS[1])
+            else
+                redis.call('HSET', KEYS[1], 'mode', 'read')
+            end
+            redis.call('PUBLISH', KEYS[3], message)
+        else
+            redis.call('PEXPIRE', KEYS[1], lease)
+        end
+        redis.call('SET', KEYS[4], last and 1 or 0, 'PX', latch_life)
+        return last and 1 or 0
+    """
+
+
+KINDS = {"lock": Lock, "read": ReadLock, "write": WriteLock}
+
+
+def count_up(server, counter):
+    before = int(server.get(counter) or 0)
+    server.set(counter, before + 1)
+
+
+def look_twice(server, counter):
+    before = server.get(counter)
+    if server.get(counter) != before:
+        sys.exit(f"redisson_client: {counter} was changed while it was read-locked")
+
+
+def run_rounds(server, lock, rounds, counter):
+    work = look_twice if isinstance(lock, ReadLock) else count_up
+    for _ in range(rounds):
+        with lock:
+            work(server, counter)
+    print(f"done {rounds}", flush=True)
+
+
+def hold_until_told(lock):
+    started = time.monotonic()
+    print("waiting", flush=True)
+    with lock:
+        print(f"held {round((time.monotonic() - started) * 1000)}", flush=True)
+        while not select.select([sys.stdin], [], [], RENEW_EVERY)[0]:
+            if not lock.renew():
+                sys.exit("redisson_client: the lock was lost")
+        sys.stdin.readline()
+    print("released", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", 1)[0])
+    parser.add_argument("--url", required=True, help="redis://127.0.0.1:PORT")
+    parser.add_argument("--name", required=True, type=os.fsencode)
+    parser.add_argument("--kind", choices=KINDS, default="lock")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--counter", default="counter", help="the key to work on")
+    parser.add_argument("--wait-one", action="store_true", help="hold once, until a line comes")
+    arguments = parser.parse_args()
+
+    server = redis.Redis.from_url(arguments.url)
+    lock = KINDS[arguments.kind](server, arguments.name)
+    if arguments.wait_one:
+        hold_until_told(lock)
+    else:
+        run_rounds(server, lock, arguments.rounds, arguments.counter)
+
+
+if __name__ == "__main__":
+    main()

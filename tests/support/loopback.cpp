@@ -35,7 +35,7 @@ void enable(const Socket& socket, int level, int option) {
 }
 
 Socket bind_to(int port) {
-    Socket made(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    Socket made(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!made) fail("socket");
     // Several may be bound to a port if all say so, and none of them listens yet.
     enable(made, SOL_SOCKET, SO_REUSEADDR);
@@ -79,6 +79,23 @@ Socket connect_to_port(int port) {
     const sockaddr_in address = address_of(port);
     Socket made = connected(Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
                             reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    if (made) enable(made, IPPROTO_TCP, TCP_NODELAY);
+    return made;
+}
+
+Socket start_connecting(int port) {
+    const sockaddr_in address = address_of(port);
+    Socket made(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!made) fail("socket");
+    enable(made, IPPROTO_TCP, TCP_NODELAY);
+    // A failure is kept, and told to the first who reads.
+    static_cast<void>(
+        connect(made.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address));
+    return made;
+}
+
+Socket accept_from(const Socket& listener) {
+    Socket made(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (made) enable(made, IPPROTO_TCP, TCP_NODELAY);
     return made;
 }

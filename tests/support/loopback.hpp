@@ -42,11 +42,17 @@ private:
     int number_;
 };
 
+/// For accept_from(): not blocking.
 Socket listen_on(int port);
 /// Blocking, but for no longer than the limit at a time. An empty Socket, and errno, when nobody
 /// listens.
 Socket connect_to_port(int port);
 Socket connect_to_path(const std::filesystem::path& path);
+/// Not blocking. That nobody listens is found out by reading.
+Socket start_connecting(int port);
+/// Not blocking, the new one neither. Empty when nobody has come.
+Socket accept_from(const Socket& listener);
+
 void limit_waiting(const Socket& socket, std::chrono::milliseconds limit);
 
 /// Whether all of it was handed over.

@@ -42,7 +42,10 @@ public:
     }
 
     pid_t pid() const { return pid_; }
-    void signal(int number) const { ::kill(pid_, number); }
+    void signal(int number) const {
+        // Of one that has ended it is -1, which to kill(2) means every process there is.
+        if (pid_ > 0) ::kill(pid_, number);
+    }
 
     void say(const std::string& line) const {
         const std::string text = line + "\n";
@@ -86,6 +89,7 @@ public:
         return status;
     }
     void kill() {
+        if (pid_ < 0) return;
         signal(SIGKILL);
         static_cast<void>(ended());
     }

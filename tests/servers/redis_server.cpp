@@ -50,10 +50,12 @@ std::optional<std::string> ask(const std::filesystem::path& socket_path,
     return answer ? std::optional(to_text(*answer)) : std::nullopt;
 }
 
-/// A process that kills `victim` as soon as this one has ended, by what end soever: its input ends
-/// then. (PR_SET_PDEATHSIG would do so when the *thread* ends that started the server.)
-Child guard_of(pid_t victim) {
-    return Child({"sh", "-c", "read -r line; kill -KILL \"$0\"", std::to_string(victim)});
+/// A process that kills `victim` and removes its folder as soon as this one has ended, by what end
+/// soever: its input ends then. (PR_SET_PDEATHSIG would do so when the *thread* ends that started
+/// the server.)
+Child guard_of(pid_t victim, const std::filesystem::path& folder) {
+    return Child({"sh", "-c", R"(read -r line; kill -KILL "$0"; rm -rf "$1")",
+                  std::to_string(victim), folder});
 }
 
 }  // namespace
@@ -91,7 +93,7 @@ void RedisServer::write_configuration() const {
 
 void RedisServer::start() {
     process_.emplace(std::vector<std::string>{"redis-server", file("redis.conf")});
-    guard_.emplace(guard_of(pid()));
+    guard_.emplace(guard_of(pid(), folder_.path()));
     bool ended = false;
     const bool decided = await([&] {
         ended = process_->ended(std::chrono::milliseconds{0}).has_value();

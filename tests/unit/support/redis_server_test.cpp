@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 #include "support/await.hpp"
@@ -193,27 +195,33 @@ TEST(RedisServer, EndsWithItsObject) {
     EXPECT_FALSE(connect_to_port(port));
 }
 
-TEST(RedisServer, EndsWithAProcessThatIsKilled) {
-    int told[2];
-    ASSERT_EQ(pipe(told), 0);
+TEST(RedisServer, EndsWithAProcessThatIsKilledAndLeavesNothingBehind) {
+    struct {
+        int port = 0;
+        char folder[200] = {};
+    } told;
+    int pipes[2];
+    ASSERT_EQ(pipe(pipes), 0);
     const pid_t victim = fork();
     if (victim == 0) {
         const RedisServer server;
-        const int its_port = server.port();
-        if (write(told[1], &its_port, sizeof its_port) == sizeof its_port) raise(SIGKILL);
+        told.port = server.port();
+        server.socket_path().parent_path().string().copy(told.folder, sizeof told.folder - 1);
+        if (write(pipes[1], &told, sizeof told) == sizeof told) raise(SIGKILL);
         _exit(1);
     }
-    int port = 0;
-    ASSERT_EQ(read(told[0], &port, sizeof port), static_cast<ssize_t>(sizeof port));
+    ASSERT_EQ(read(pipes[0], &told, sizeof told), static_cast<ssize_t>(sizeof told));
     EXPECT_EQ(waitpid(victim, nullptr, 0), victim);
-    EXPECT_TRUE(await([&] { return !connect_to_port(port); }));
-    close(told[0]);
-    close(told[1]);
+    EXPECT_TRUE(await([&] { return !connect_to_port(told.port); }));
+    EXPECT_TRUE(await([&] { return !std::filesystem::exists(told.folder); }));
+    close(pipes[0]);
+    close(pipes[1]);
 }
 
 TEST(RedisServer, TheSharedOneIsOneAndAForkedChildLeavesItAlone) {
     RedisServer& server = RedisServer::shared();
     server.flush();
+    std::fflush(nullptr);  // or what is buffered is written by both
     const pid_t child = fork();
     if (child == 0) std::exit(RedisServer::shared().command({"SET", "key", "value"}) != "OK");
     int status = -1;

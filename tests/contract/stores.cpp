@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "servers/redis_server.hpp"
 #include "stores/open_store.hpp"
 #include "support/contender.hpp"
 #include "support/temporary_folder.hpp"
@@ -35,6 +36,17 @@ private:
 };
 #endif
 
+#ifdef HOLDFAST_STORE_REDIS
+class RedisSite final : public Site {
+public:
+    std::string url() const override { return RedisServer::shared().url(); }
+
+private:
+    // Each case finds it empty.
+    const int flushed_ = (RedisServer::shared().flush(), 0);
+};
+#endif
+
 template <class Made>
 std::unique_ptr<Site> make() {
     return std::make_unique<Made>();
@@ -55,6 +67,12 @@ std::vector<StoreUnderTest> stores() {
          .make = make<LocalSite>,
          .between_processes = true,
          .notices_death = true},
+#endif
+#ifdef HOLDFAST_STORE_REDIS
+        {.name = "redis",
+         .make = make<RedisSite>,
+         .between_processes = true,
+         .notices_death = false},
 #endif
     };
 }

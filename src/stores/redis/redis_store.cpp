@@ -1,11 +1,351 @@
 #include "stores/redis/redis_store.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
 #include <holdfast/error.hpp>
+
+#include "port/watchers.hpp"
+#include "stores/redis/answers.hpp"
+#include "stores/redis/layout.hpp"
+#include "stores/redis/listing.hpp"
+#include "stores/redis/redis_wire.hpp"
+#include "stores/redis/waiters.hpp"
 
 namespace holdfast::inline v0::redis {
 
+namespace {
+
+using namespace std::chrono_literals;
+using State = Standing::State;
+
+/// How long a delayed enter is refused after the leave that looked for it.
+constexpr std::chrono::milliseconds tombstone_time = 1min;
+
+/// Ends the place of a contender whose enter was sent more than once: a copy may still come.
+constexpr char sent_again = '!';
+
+class RedisStore final : public Store,
+                         public RedisWire::Listener,
+                         public std::enable_shared_from_this<RedisStore> {
+public:
+    RedisStore(Address address, std::unique_ptr<Layout> layout)
+        : address_(std::move(address)),
+          description_(address_.shown()),
+          layout_(std::move(layout)),
+          answers_(address_, *layout_),
+          wire_(address_, layout_->pushes()) {}
+
+    /// Throws Error when the server cannot be reached, or not entered.
+    void connect();
+
+    Pending<std::vector<Entry>> enter(std::span<const Contender> contenders) override;
+    Pending<Standing> standing(const Ticket& ticket) override;
+    std::unique_ptr<Watch> watch(const Ticket& ticket, LineMoved line_moved) override;
+    Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
+                                         std::chrono::milliseconds lease) override;
+    Pending<Standing> leave(const Ticket& ticket) override;
+    Pending<std::vector<Line>> inspect(std::string prefix) override {
+        return list(wire_, *layout_, std::move(prefix));
+    }
+    Capabilities capabilities() const override { return layout_->capabilities(); }
+    Wire& wire() override { return wire_; }
+    const std::string& description() const override { return description_; }
+
+    void missed() override;
+    void pushed(const Reply& message) override;
+
+private:
+    struct Renewing;
+
+    template <class T, class Read>
+    void submit(Command command, const std::shared_ptr<Flight<T>>& flight, Read read);
+
+    void expect(std::span<const Contender> contenders);
+    Result<std::vector<Entry>> entered(Answer answer, std::span<const Contender> contenders);
+    Result<Standing> left(Answer answer);
+    void take_back(const Result<std::vector<Entry>>& result, std::span<const Contender> contenders);
+    void renewed(Renewing& renewing, const std::vector<std::size_t>& which, Answer answer);
+    bool is_over(const std::optional<Waiter>& waiter) const;
+    void settled(const Nonce& nonce, const Standing& standing, Moment lease_end);
+    void departed(const std::optional<Waiter>& waiter, const Standing& standing);
+    void ask_for(const Ticket& ticket);
+    void summon_next(const std::string& key);
+    void tell(const Nonce& nonce, const Standing& standing);
+
+    const Address address_;
+    const std::string description_;
+    const std::unique_ptr<const Layout> layout_;
+    const Answers answers_;
+    Waiters waiters_;
+    const std::shared_ptr<Watchers> watchers_ = std::make_shared<Watchers>();
+    RedisWire wire_;
+};
+
+/// A renewal of many tickets: a script for each resource, one answer in the end.
+struct RedisStore::Renewing {
+    std::shared_ptr<Flight<std::vector<Standing>>> flight;
+    std::vector<Ticket> tickets;
+    std::vector<Standing> standings;
+    std::size_t due = 0;
+    Moment lease_end;
+    std::optional<Failure> failure = std::nullopt;
+};
+
+void RedisStore::connect() {
+    const auto flight = std::make_shared<Flight<Reply>>(wire_);
+    wire_.submit(
+        {"ECHO", "holdfast"},
+        [flight](Answer answer) { flight->complete(std::move(answer.result)); },
+        RedisWire::Endurance::first_attempt);
+    const auto echoed = Pending<Reply>(flight).get();
+    if (!echoed.ok()) throw Error(echoed.failure().code, echoed.failure().sentence);
+}
+
+/// `read` turns the answer into the result. A store that is gone meanwhile has nobody to tell.
+template <class T, class Read>
+void RedisStore::submit(Command command, const std::shared_ptr<Flight<T>>& flight, Read read) {
+    wire_.submit(std::move(command), [weak = weak_from_this(), flight, read](Answer answer) {
+        if (const auto self = weak.lock()) flight->complete(read(*self, std::move(answer)));
+    });
+}
+
+Pending<std::vector<Entry>> RedisStore::enter(std::span<const Contender> contenders) {
+    const auto asked =
+        std::make_shared<const std::vector<Contender>>(contenders.begin(), contenders.end());
+    const auto flight = std::make_shared<Flight<std::vector<Entry>>>(wire_);
+    flight->on_orphan([weak = weak_from_this(), asked](const auto& result) {
+        if (const auto self = weak.lock()) self->take_back(result, *asked);
+    });
+    expect(contenders);
+    submit(layout_->enter(contenders), flight, [asked](RedisStore& self, Answer answer) {
+        return self.entered(std::move(answer), *asked);
+    });
+    return Pending<std::vector<Entry>>(flight);
+}
+
+/// Before it is sent: what concerns it may be pushed before it is answered.
+void RedisStore::expect(std::span<const Contender> contenders) {
+    const std::uint64_t period = wire_.listening();
+    if (period == 0 && !layout_->waiters_wake_each_other()) return;
+    for (const Contender& one : contenders) {
+        if (one.patience == Patience::none) continue;
+        waiters_.add({.contender = one,
+                      .key = layout_->key_of(one.resource),
+                      .ticket = {one.resource, one.nonce, layout_->place_of(one, 0)},
+                      .period = period,
+                      .lease_end = BootClock::now() + one.lease});
+    }
+}
+
+Result<std::vector<Entry>> RedisStore::entered(Answer answer,
+                                               std::span<const Contender> contenders) {
+    auto result = answer.result.ok() ? answers_.entries(answer.result.value(), contenders)
+                                     : Result<std::vector<Entry>>(answer.result.failure());
+    const std::size_t looked_at = result.ok() ? result.value().size() : 0;
+    for (std::size_t i = 0; i < contenders.size(); ++i) {
+        const Standing standing = i < looked_at ? result.value()[i].standing : Standing{};
+        if (standing.state != State::waiting) waiters_.remove(contenders[i].nonce);
+    }
+    if (result.ok() && answer.repeated) {
+        for (Entry& entry : result.value()) entry.ticket.place += sent_again;
+    }
+    return result;
+}
+
+/// Nobody wants the answer any more.
+void RedisStore::take_back(const Result<std::vector<Entry>>& result,
+                           std::span<const Contender> contenders) {
+    const auto forget = [](const Result<Standing>&) {};
+    if (result.ok()) {
+        for (const Entry& entry : result.value()) leave(entry.ticket).then(forget);
+    } else if (result.failure().effect == Effect::unknown) {
+        for (const Contender& one : contenders) leave({one.resource, one.nonce, {}}).then(forget);
+    }
+}
+
+Pending<Standing> RedisStore::standing(const Ticket& ticket) {
+    const auto waiter = waiters_.find(ticket.nonce);
+    if (is_over(waiter)) return Standing{};
+    const auto flight = std::make_shared<Flight<Standing>>(wire_);
+    submit(layout_->standing(ticket, waiter ? &*waiter : nullptr), flight,
+           [nonce = ticket.nonce](RedisStore& self, const Answer& answer) -> Result<Standing> {
+               if (!answer.result.ok()) return answer.result.failure();
+               auto result = self.answers_.standing(answer.result.value());
+               const bool over = result.ok() && (result.value().state == State::admitted ||
+                                                 result.value().state == State::gone);
+               if (over) self.departed(self.waiters_.remove(nonce), result.value());
+               return result;
+           });
+    return Pending<Standing>(flight);
+}
+
+Pending<std::vector<Standing>> RedisStore::renew(std::span<const Ticket> tickets,
+                                                 std::chrono::milliseconds lease) {
+    const auto renewing = std::make_shared<Renewing>(
+        Renewing{.flight = std::make_shared<Flight<std::vector<Standing>>>(wire_),
+                 .tickets = {tickets.begin(), tickets.end()},
+                 .standings = std::vector<Standing>(tickets.size()),
+                 .lease_end = BootClock::now() + lease});
+    std::map<std::string_view, std::vector<std::size_t>> by_resource;
+    for (std::size_t i = 0; i < tickets.size(); ++i) {
+        by_resource[renewing->tickets[i].resource].push_back(i);
+    }
+    std::vector<std::pair<Command, std::vector<std::size_t>>> commands;
+    for (auto& [resource, members] : by_resource) {
+        std::vector<Layout::Renewal> renewals;
+        std::vector<std::size_t> which;
+        for (const std::size_t i : members) {
+            auto waiter = waiters_.find(tickets[i].nonce);
+            if (is_over(waiter)) continue;
+            renewals.push_back({tickets[i], std::move(waiter)});
+            which.push_back(i);
+        }
+        if (which.empty()) continue;
+        commands.emplace_back(layout_->renew(renewals, lease), std::move(which));
+    }
+    if (commands.empty()) return renewing->standings;
+    renewing->due = commands.size();
+    for (auto& [command, which] : commands) {
+        wire_.submit(std::move(command), [weak = weak_from_this(), renewing,
+                                          members = std::move(which)](Answer answer) {
+            if (const auto self = weak.lock()) self->renewed(*renewing, members, std::move(answer));
+        });
+    }
+    return Pending<std::vector<Standing>>(renewing->flight);
+}
+
+void RedisStore::renewed(Renewing& renewing, const std::vector<std::size_t>& which, Answer answer) {
+    const auto result = answer.result.ok() ? answers_.standings(answer.result.value(), which.size())
+                                           : Result<std::vector<Standing>>(answer.result.failure());
+    for (std::size_t i = 0; result.ok() && i < which.size(); ++i) {
+        renewing.standings[which[i]] = result.value()[i];
+        settled(renewing.tickets[which[i]].nonce, result.value()[i], renewing.lease_end);
+    }
+    if (!result.ok()) renewing.failure = result.failure();
+    if (--renewing.due > 0) return;
+    if (renewing.failure) {
+        renewing.flight->complete(*renewing.failure);
+    } else {
+        renewing.flight->complete(std::move(renewing.standings));
+    }
+}
+
+/// In the layouts of others only this client could tell that a waiter's lease has ended.
+bool RedisStore::is_over(const std::optional<Waiter>& waiter) const {
+    return waiter && layout_->waiters_wake_each_other() && BootClock::now() >= waiter->lease_end;
+}
+
+Pending<Standing> RedisStore::leave(const Ticket& ticket) {
+    const auto waiter = waiters_.remove(ticket.nonce);
+    const bool may_come_again =
+        ticket.place.empty() || ticket.place.back() == sent_again ||
+        (waiter && layout_->waiters_wake_each_other());  // a renewal of it would take the lock
+    const auto flight = std::make_shared<Flight<Standing>>(wire_);
+    submit(layout_->leave(ticket, may_come_again ? tombstone_time : 0ms), flight,
+           [waiter](RedisStore& self, Answer answer) {
+               auto result = self.left(std::move(answer));
+               self.departed(waiter, Standing{});
+               return result;
+           });
+    return Pending<Standing>(flight);
+}
+
+Result<Standing> RedisStore::left(Answer answer) {
+    if (!answer.result.ok()) return answer.result.failure();
+    auto result = answers_.left(answer.result.value());
+    if (result.ok() && answer.repeated && result.value().state == State::gone) {
+        return Failure{errc::unreachable, Effect::unknown,
+                       address_.shown() +
+                           ": the connection broke while it was given back; an "
+                           "earlier copy of the request may have done it"};
+    }
+    return result;
+}
+
+std::unique_ptr<Watch> RedisStore::watch(const Ticket& ticket, LineMoved line_moved) {
+    auto watch = watchers_->add(ticket.nonce, std::move(line_moved));
+    const auto known = waiters_.find(ticket.nonce);
+    if (!known) {
+        waiters_.add({.key = layout_->key_of(ticket.resource), .ticket = ticket});
+    }
+    const std::uint64_t period = wire_.listening();
+    if (period == 0) {
+        // Once it is heard, everybody who waits is asked for.
+        wire_.listen(weak_from_this());
+    } else if (!known || known->period != period) {
+        ask_for(ticket);
+    } else if (const auto early = waiters_.take(ticket.nonce)) {
+        watchers_->call(ticket.nonce, *early);
+    }
+    return watch;
+}
+
+void RedisStore::missed() {
+    for (const Waiter& waiter : waiters_.all()) {
+        if (watchers_->watches(waiter.ticket.nonce)) ask_for(waiter.ticket);
+    }
+}
+
+/// Asks where it stands, and tells what is news.
+void RedisStore::ask_for(const Ticket& ticket) {
+    standing(ticket).then([watchers = watchers_, nonce = ticket.nonce](const auto& result) {
+        if (!result.ok()) return;
+        const Standing& standing = result.value();
+        if (standing.state == State::waiting && !standing.look_again) return;
+        watchers->call(nonce, standing);
+    });
+}
+
+void RedisStore::pushed(const Reply& message) {
+    const Layout::Told told = layout_->told(message);
+    if (told.everybody) missed();
+    if (told.nonce) tell(*told.nonce, told.standing);
+    for (const std::string& key : told.keys) summon_next(key);
+}
+
+/// Kept first and then looked for, and the other way round in watch(): so one of the two finds it.
+void RedisStore::tell(const Nonce& nonce, const Standing& standing) {
+    waiters_.keep(nonce, standing);
+    if (!watchers_->watches(nonce)) return;
+    if (const auto kept = waiters_.take(nonce)) watchers_->call(nonce, *kept);
+}
+
+void RedisStore::summon_next(const std::string& key) {
+    if (const auto first = waiters_.summon(key)) tell(*first, {.state = State::offered});
+}
+
+void RedisStore::settled(const Nonce& nonce, const Standing& standing, Moment lease_end) {
+    if (standing.state == State::waiting) return waiters_.goes_on(nonce, lease_end);
+    if (standing.state == State::offered) return;
+    departed(waiters_.remove(nonce), standing);
+}
+
+/// Of those who wait for a key in this process, one at a time is told. It wakes the next one when
+/// it has not taken all that there is.
+void RedisStore::departed(const std::optional<Waiter>& waiter, const Standing& standing) {
+    if (!waiter || !layout_->waiters_wake_each_other()) return;
+    const bool took_all = standing.state == State::admitted && waiter->contender.weight == all;
+    if (!took_all) summon_next(waiter->key);
+}
+
+std::unique_ptr<Layout> layout_of(const StoreUrl& url) {
+    const std::string name = url.text("layout").value_or("holdfast");
+    if (name == "holdfast") return holdfast_layout();
+    if (name == "plain") return plain_layout();
+    if (name == "redisson") return redisson_layout();
+    throw Error(errc::bad_configuration, url.shown + ": the parameter layout is '" + name +
+                                             "'; give holdfast, plain or redisson");
+}
+
+}  // namespace
+
 std::shared_ptr<Store> open_redis(const StoreUrl& url) {
-    throw Error(errc::unreachable, url.shown + ": this store is not written yet");
+    const auto store = std::make_shared<RedisStore>(address_of(url), layout_of(url));
+    store->connect();
+    return store;
 }
 
 }  // namespace holdfast::inline v0::redis

@@ -7,7 +7,7 @@
 
 namespace holdfast::inline v0::redis {
 
-/// The store on the Redis server that a URL names: redis:, rediss: or redis+unix:.
+/// Locks on one Redis server. Connects at once, and throws Error when that fails.
 std::shared_ptr<Store> open_redis(const StoreUrl& url);
 
 }  // namespace holdfast::inline v0::redis

@@ -1,0 +1,119 @@
+#include "stores/redis/answers.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace holdfast::inline v0::redis {
+
+namespace {
+
+bool is_refusal(const Reply& reply) {
+    return reply.kind == Reply::Kind::array && !reply.elements.empty() &&
+           reply.elements[0].kind == Reply::Kind::text;
+}
+
+bool is_numbers(const Reply& reply, std::size_t group) {
+    const auto is_number = [](const Reply& element) {
+        return element.kind == Reply::Kind::integer;
+    };
+    return reply.kind == Reply::Kind::array && !reply.elements.empty() &&
+           reply.elements.size() % group == 0 && std::ranges::all_of(reply.elements, is_number);
+}
+
+std::string in_words(std::uint64_t capacity, bool fifo) {
+    const std::string kind =
+        capacity == all ? "an exclusive or shared lock" : std::to_string(capacity) + " permits";
+    return kind + (fifo ? ", fifo" : ", barging");
+}
+
+}  // namespace
+
+Standing Answers::standing_from(std::int64_t state, std::int64_t fence, std::int64_t look) const {
+    switch (state) {
+        case 1:
+            return {.state = Standing::State::waiting, .look_again = layout_.look_again(look)};
+        case 2:
+            return {.state = Standing::State::offered};
+        case 3:
+            return {.state = Standing::State::admitted, .fence = static_cast<std::uint64_t>(fence)};
+        default:
+            return {};
+    }
+}
+
+Result<std::vector<Entry>> Answers::entries(const Reply& reply,
+                                            std::span<const Contender> contenders) const {
+    if (is_refusal(reply)) return refused(reply, contenders);
+    const std::size_t count = reply.elements.size() / 4;
+    if (!is_numbers(reply, 4) || count > contenders.size()) return not_ours();
+    std::vector<Entry> entries;
+    entries.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const Reply* const number = &reply.elements[4 * i];
+        const Contender& one = contenders[i];
+        entries.push_back(
+            {.ticket = {one.resource, one.nonce, layout_.place_of(one, number[1].integer)},
+             .standing = standing_from(number[0].integer, number[2].integer, number[3].integer)});
+    }
+    return entries;
+}
+
+Result<std::vector<Standing>> Answers::standings(const Reply& reply, std::size_t count) const {
+    if (is_refusal(reply)) return refused(reply, {});
+    if (!is_numbers(reply, 3) || reply.elements.size() != 3 * count) return not_ours();
+    std::vector<Standing> standings;
+    standings.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const Reply* const number = &reply.elements[3 * i];
+        standings.push_back(standing_from(number[0].integer, number[1].integer, number[2].integer));
+    }
+    return standings;
+}
+
+Result<Standing> Answers::standing(const Reply& reply) const {
+    auto one = standings(reply, 1);
+    if (!one.ok()) return one.failure();
+    return one.value().front();
+}
+
+Result<Standing> Answers::left(const Reply& reply) const {
+    if (!is_numbers(reply, 2) || reply.elements.size() != 2) return not_ours();
+    return standing_from(reply.elements[0].integer, reply.elements[1].integer, -1);
+}
+
+Failure Answers::refused(const Reply& reply, std::span<const Contender> contenders) const {
+    const auto& words = reply.elements;
+    const std::string& word = words[0].text;
+    const auto index = words.size() > 1 ? static_cast<std::size_t>(words[1].integer) : 0;
+    const Contender asked = index < contenders.size() ? contenders[index] : Contender{};
+    if (word == "conflict" && words.size() == 4) {
+        return {errc::conflict, Effect::none,
+                asked.resource + " is in use as " +
+                    in_words(static_cast<std::uint64_t>(words[2].integer), words[3].text == "f") +
+                    ", and asked for as " +
+                    in_words(asked.capacity, asked.fairness == Fairness::fifo) +
+                    "; all users of a resource must agree"};
+    }
+    if (word == "deadlock") {
+        return {errc::deadlock, Effect::none,
+                asked.owner + " holds a share of it already and asks for more; release that first"};
+    }
+    if (word == "withdrawn") {
+        return {errc::cancelled, Effect::none, "this request was withdrawn before it came"};
+    }
+    if (word == "fence" && words.size() == 3) {
+        return {errc::corrupt, Effect::none,
+                address_.shown() + ": the last fence is '" + words[2].text +
+                    "', which only a planted value can be; delete its key (docs/stores/redis.md)"};
+    }
+    return not_ours();
+}
+
+Failure Answers::not_ours() const {
+    return {errc::corrupt, Effect::unknown,
+            address_.shown() +
+                ": it answered what no script of ours does; check what stands "
+                "between this machine and the server"};
+}
+
+}  // namespace holdfast::inline v0::redis

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "port/contender.hpp"
+#include "port/failure.hpp"
+#include "stores/redis/address.hpp"
+#include "stores/redis/layout.hpp"
+#include "stores/redis/reply.hpp"
+
+namespace holdfast::inline v0::redis {
+
+/// Reads what the scripts answer: flat lists of numbers, or a word and what belongs to it when the
+/// request is refused.
+class Answers {
+public:
+    Answers(const Address& address, const Layout& layout) : address_(address), layout_(layout) {}
+
+    Result<std::vector<Entry>> entries(const Reply& reply,
+                                       std::span<const Contender> contenders) const;
+    /// As many as were asked for.
+    Result<std::vector<Standing>> standings(const Reply& reply, std::size_t count) const;
+    Result<Standing> standing(const Reply& reply) const;
+    Result<Standing> left(const Reply& reply) const;
+
+private:
+    Standing standing_from(std::int64_t state, std::int64_t fence, std::int64_t look) const;
+    Failure refused(const Reply& reply, std::span<const Contender> contenders) const;
+    Failure not_ours() const;
+
+    const Address& address_;
+    const Layout& layout_;
+};
+
+}  // namespace holdfast::inline v0::redis

@@ -1,0 +1,84 @@
+#include "stores/redis/failures.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace holdfast::inline v0::redis {
+
+namespace {
+
+/// A server's errors start with a word in capitals.
+struct Meaning {
+    std::string_view word;
+    errc code;
+    std::string_view sentence;
+};
+
+constexpr std::array meanings{
+    Meaning{"NOAUTH", errc::bad_configuration,
+            "it wants a password; put it into the URL, or name a password_file"},
+    Meaning{"WRONGPASS", errc::bad_configuration, "it refuses this user and password; check both"},
+    Meaning{"NOPERM", errc::bad_configuration,
+            "this user may not do it; docs/stores/redis.md lists the rights that holdfast needs"},
+    Meaning{"READONLY", errc::unreachable,
+            "it is a read-only replica; use the address of the primary"},
+    Meaning{"LOADING", errc::unreachable, "it is loading its data; try again in a moment"},
+    Meaning{"BUSY", errc::unreachable, "it is busy with a script of somebody else's"},
+    Meaning{"MASTERDOWN", errc::unreachable, "it is a replica that has lost its primary"},
+    Meaning{"TRYAGAIN", errc::unreachable, "it is moving data; try again in a moment"},
+    Meaning{"OOM", errc::unreachable,
+            "it has no memory left for new locks; raise maxmemory or free some"},
+    Meaning{"MISCONF", errc::unreachable,
+            "it refuses to write because it cannot save its data; see its log"},
+    Meaning{"NOREPLICAS", errc::unreachable,
+            "it refuses to write without enough replicas (min-replicas-to-write)"},
+    Meaning{"MOVED", errc::bad_configuration,
+            "it belongs to a Redis Cluster; redis:// is for one "
+            "server"},
+    Meaning{"CROSSSLOT", errc::bad_configuration,
+            "it belongs to a Redis Cluster; redis:// is for one server"},
+    Meaning{"CLUSTERDOWN", errc::unreachable, "its cluster is down"},
+    Meaning{"WRONGTYPE", errc::corrupt,
+            "something else is stored under the lock's key; choose another name or prefix"},
+};
+
+bool starts_with_word(std::string_view error, std::string_view word) {
+    return error.starts_with(word) && (error.size() == word.size() || error[word.size()] == ' ');
+}
+
+}  // namespace
+
+bool is_passing(std::string_view error) {
+    constexpr std::array<std::string_view, 4> words{"LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN"};
+    return std::ranges::any_of(words, [&](auto word) { return starts_with_word(error, word); });
+}
+
+bool is_unknown_script(std::string_view error) {
+    return starts_with_word(error, "NOSCRIPT");
+}
+
+bool is_elsewhere(std::string_view error) {
+    return starts_with_word(error, "READONLY") || starts_with_word(error, "MASTERDOWN");
+}
+
+bool is_harmless_in_greeting(std::string_view error) {
+    return error.find("setname") != std::string_view::npos && starts_with_word(error, "NOPERM");
+}
+
+Failure failure_of(std::string_view error, const Address& address) {
+    const std::string who = address.shown() + ": ";
+    for (const Meaning& meaning : meanings) {
+        if (!starts_with_word(error, meaning.word)) continue;
+        return {meaning.code, Effect::none,
+                who + std::string(meaning.sentence) + " (" + std::string(error) + ")"};
+    }
+    if (error.find("compiling script") != std::string_view::npos) {
+        return {errc::bad_configuration, Effect::none,
+                who + "it does not understand our scripts; holdfast needs Redis 7.0 or newer"};
+    }
+    return {errc::unreachable, Effect::unknown,
+            who + "it answered with an error: " + std::string(error)};
+}
+
+}  // namespace holdfast::inline v0::redis

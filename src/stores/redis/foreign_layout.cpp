@@ -1,0 +1,204 @@
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "stores/redis/key_name.hpp"
+#include "stores/redis/layout.hpp"
+#include "stores/redis/redis_scripts.hpp"
+
+/// The layouts of others: the lock is theirs, so there is no line and no offer. Whoever waits does
+/// so in its own process alone, and is told by the server's tracking when the key has changed.
+namespace holdfast::inline v0::redis {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// How long one waits at most before it looks, should nothing be pushed.
+constexpr std::chrono::milliseconds longest_look{1000};
+
+/// A place that names the holder by what stands in the lock, for one of others' too.
+constexpr char by_value = '=';
+
+/// x: a lock; r, w: a reader or the writer of a read-write lock.
+char mode_of(const Contender& contender) {
+    if (contender.form != Form::read_write) return 'x';
+    return contender.weight == all ? 'w' : 'r';
+}
+
+struct Texts {
+    std::string_view enter, standing, renew, leave, inspect;
+};
+
+class ForeignLayout : public Layout {
+public:
+    ForeignLayout(const Texts& texts, std::string type)
+        : enter_(texts.enter),
+          standing_(texts.standing),
+          renew_(texts.renew),
+          leave_(texts.leave),
+          inspect_(texts.inspect),
+          type_(std::move(type)) {}
+
+    RedisWire::Pushes pushes() const override {
+        return {.channel = "__redis__:invalidate", .tracked = true};
+    }
+
+    std::string key_of(std::string_view resource) const override { return std::string(resource); }
+
+    Command enter(std::span<const Contender> contenders) const override {
+        std::vector<std::string> keys;
+        for (const Contender& one : contenders) keys.push_back(one.resource);
+        Command command(enter_, keys);
+        command << (contenders.front().patience == Patience::wait ? "w" : "n");
+        for (const Contender& one : contenders) {
+            command << hex_of(one.nonce) << one.owner << one.host << std::to_string(one.pid)
+                    << std::to_string(one.lease.count()) << std::string(1, mode_of(one))
+                    << (one.reenter ? "1" : "0");
+        }
+        return command;
+    }
+    Command standing(const Ticket& ticket, const Waiter* waiter) const override {
+        Command command(standing_, {ticket.resource});
+        return std::move(command << hex_of(ticket.nonce) << mode(ticket)
+                                 << (waiter == nullptr ? "h" : "w"));
+    }
+    Command renew(std::span<const Renewal> renewals,
+                  std::chrono::milliseconds lease) const override {
+        Command command(renew_, {renewals.front().ticket.resource});
+        command << std::to_string(lease.count());
+        for (const auto& [ticket, waiter] : renewals) {
+            const Contender& one = waiter ? waiter->contender : Contender{};
+            command << hex_of(ticket.nonce) << (waiter ? "w" : "h") << mode(ticket) << one.owner
+                    << one.host << std::to_string(one.pid) << (one.reenter ? "1" : "0");
+        }
+        return command;
+    }
+    Command leave(const Ticket& ticket, std::chrono::milliseconds tombstone) const override {
+        Command command(leave_, {ticket.resource});
+        const bool named = !ticket.place.empty() && ticket.place.front() == by_value;
+        return std::move(command << hex_of(ticket.nonce) << std::to_string(tombstone.count())
+                                 << (named ? ticket.place.substr(1) : std::string()));
+    }
+    Command inspect(const std::string& key) const override { return {inspect_, {key}}; }
+
+    std::string place_of(const Contender& contender, std::int64_t) const override {
+        return {mode_of(contender)};
+    }
+    /// Not all at the same moment, and not only when the holder's lease ends.
+    std::optional<std::chrono::nanoseconds> look_again(std::int64_t milliseconds) const override {
+        thread_local std::minstd_rand random{std::random_device{}()};
+        std::chrono::nanoseconds look = longest_look;
+        if (milliseconds >= 0)
+            look = std::min<std::chrono::nanoseconds>(look,
+                                                      std::chrono::milliseconds{milliseconds + 1});
+        const auto spread = std::uniform_int_distribution<std::int64_t>(0, look.count() / 4);
+        return look + std::chrono::nanoseconds{std::decay_t<decltype(spread)>(spread)(random)};
+    }
+
+    Result<Search> search(std::string_view prefix) const override {
+        if (prefix.empty()) {
+            return Failure{errc::invalid_argument, Effect::none,
+                           "in this layout any key might be a lock; give a PREFIX"};
+        }
+        return Search{.pattern = literal_pattern(prefix) + "*", .type = type_};
+    }
+    std::optional<std::string> resource_of(const std::string& key) const override {
+        for (const auto* const ours : {"holdfast_fence:", "holdfast_holds:", "holdfast_left:"}) {
+            if (key.starts_with(ours)) return std::nullopt;
+        }
+        return key;
+    }
+    std::optional<Line> line_of(const std::string& resource, const Reply& reply) const override {
+        Line line{.resource = resource,
+                  .capacity = all,
+                  .fairness = Fairness::barging,
+                  .holders = {},
+                  .waiters = {}};
+        for (const Reply& holder : reply.elements) {
+            if (holder.elements.size() == 9) line.holders.push_back(place_from(resource, holder));
+        }
+        if (line.holders.empty()) return std::nullopt;
+        return line;
+    }
+
+    /// ["message", "__redis__:invalidate", [key...]], or nil instead of keys after a flush.
+    Told told(const Reply& message) const override {
+        if (message.elements.size() != 3 || message.elements[0].text != "message") return {};
+        Told told{.standing = {.state = Standing::State::offered}};
+        told.everybody = message.elements[2].kind == Reply::Kind::nil;
+        for (const Reply& key : message.elements[2].elements) told.keys.push_back(key.text);
+        return told;
+    }
+    bool waiters_wake_each_other() const override { return true; }
+
+private:
+    static std::string mode(const Ticket& ticket) {
+        return ticket.place.empty() ? "x" : ticket.place.substr(0, 1);
+    }
+
+    static Place place_from(const std::string& resource, const Reply& reply) {
+        const auto& field = reply.elements;
+        const bool foreign = field[0].text.empty();
+        Place place{.ticket = {resource, nonce_of(field[0].text).value_or(Nonce{}),
+                               by_value + field[8].text},
+                    .owner = field[1].text,
+                    .weight = field[7].text == "r" ? 1 : all,
+                    .fence = static_cast<std::uint64_t>(field[2].integer),
+                    .lease_left = std::chrono::milliseconds{field[3].integer},
+                    .host = field[4].text,
+                    .pid = static_cast<int>(field[5].integer)};
+        if (field[6].integer >= 0) place.age = std::chrono::milliseconds{field[6].integer};
+        static_cast<void>(foreign);
+        return place;
+    }
+
+    const Script enter_, standing_, renew_, leave_, inspect_;
+    const std::string type_;
+};
+
+class PlainLayout final : public ForeignLayout {
+public:
+    PlainLayout()
+        : ForeignLayout({scripts::plain_enter, scripts::plain_standing, scripts::plain_renew,
+                         scripts::plain_leave, scripts::plain_inspect},
+                        "string") {}
+    Capabilities capabilities() const override {
+        return {.fifo = false,
+                .barging = true,
+                .default_fairness = Fairness::barging,
+                .shared = false,
+                .permits = false,
+                .reenter = false,
+                .enter_together = true};
+    }
+};
+
+class RedissonLayout final : public ForeignLayout {
+public:
+    RedissonLayout()
+        : ForeignLayout(
+              {scripts::redisson_enter, scripts::redisson_standing, scripts::redisson_renew,
+               scripts::redisson_leave, scripts::redisson_inspect},
+              "hash") {}
+    Capabilities capabilities() const override {
+        return {.fifo = false,
+                .barging = true,
+                .default_fairness = Fairness::barging,
+                .shared = true,
+                .permits = false,
+                .reenter = true,
+                .enter_together = true};
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Layout> plain_layout() {
+    return std::make_unique<PlainLayout>();
+}
+std::unique_ptr<Layout> redisson_layout() {
+    return std::make_unique<RedissonLayout>();
+}
+
+}  // namespace holdfast::inline v0::redis

@@ -1,0 +1,163 @@
+#include "stores/redis/link.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <holdfast/error.hpp>
+
+#include "stores/redis/failures.hpp"
+
+namespace holdfast::inline v0::redis {
+
+using Outcome = Socket::Outcome;
+
+Link::Link(const Address& address, std::vector<Command> greeting, std::function<void()> resolved)
+    : address_(address), greeting_(std::move(greeting)), resolved_(std::move(resolved)) {}
+
+void Link::open(Moment now) {
+    if (state_ != State::down) return;
+    state_ = State::resolving;
+    deadline_ = now + address_.connect_timeout;
+    resolution_.emplace(address_, resolved_);
+}
+
+void Link::close() noexcept {
+    if (socket_) socket_->shut_down();
+    socket_.reset();
+    resolution_.reset();
+    state_ = State::down;
+}
+
+int Link::descriptor() const noexcept {
+    return socket_ ? socket_->descriptor() : -1;
+}
+
+short Link::wanted() const noexcept {
+    if (state_ == State::connecting) return socket_->wanted();
+    return static_cast<short>(POLLIN | (unsent_greeting_.empty() ? 0 : POLLOUT));
+}
+
+std::optional<Moment> Link::deadline() const noexcept {
+    if (state_ == State::down || state_ == State::ready) return std::nullopt;
+    return deadline_;
+}
+
+std::optional<Failure> Link::advance(Moment now) {
+    std::optional<Failure> failure;
+    if (!failure && state_ == State::resolving) failure = resolve();
+    if (!failure && state_ == State::connecting) failure = connect();
+    if (!failure && state_ == State::greeting) failure = greet();
+    if (!failure && deadline() && now >= deadline_) {
+        failure = fail(errc::unreachable, "no connection in time; check that the server runs");
+    }
+    return failure;
+}
+
+std::optional<Failure> Link::resolve() {
+    auto found = resolution_->result();
+    if (!found) return std::nullopt;
+    if (!found->ok()) {
+        close();
+        return found->failure();
+    }
+    endpoints_ = std::move(*found).value();
+    return try_next_endpoint("the host has no address");
+}
+
+std::optional<Failure> Link::try_next_endpoint(const std::string& why) {
+    if (endpoints_.empty()) {
+        return fail(errc::unreachable, why + "; check that the server runs there");
+    }
+    const Endpoint endpoint = endpoints_.front();
+    endpoints_.erase(endpoints_.begin());
+    try {
+        socket_ = connect_to(address_, endpoint);
+    } catch (const Error& error) {
+        close();
+        return Failure{static_cast<errc>(error.code().value()), Effect::none, error.what()};
+    }
+    state_ = State::connecting;
+    return connect();
+}
+
+std::optional<Failure> Link::connect() {
+    const auto transfer = socket_->establish();
+    switch (transfer.outcome) {
+        case Outcome::would_block:
+            return std::nullopt;
+        case Outcome::done:
+            break;
+        case Outcome::closed:
+            return try_next_endpoint("the server hung up");
+        case Outcome::failed:
+            return try_next_endpoint(transfer.why);
+    }
+    state_ = State::greeting;
+    reader_ = ReplyReader();
+    greeted_.clear();
+    unsent_greeting_.clear();
+    for (const Command& command : greeting_) command.append_to(unsent_greeting_);
+    return greet();
+}
+
+std::optional<Failure> Link::greet() {
+    if (!unsent_greeting_.empty()) {
+        const auto transfer = socket_->write(unsent_greeting_);
+        if (transfer.outcome == Outcome::failed || transfer.outcome == Outcome::closed) {
+            return fail(errc::unreachable, "the connection broke (" + transfer.why + ")");
+        }
+        unsent_greeting_.erase(0, transfer.bytes);
+    }
+    if (auto failure = read_into(greeted_)) return failure;
+    return check_greeting();
+}
+
+std::optional<Failure> Link::check_greeting() {
+    for (const Reply& reply : greeted_) {
+        if (!reply.is_error() || is_harmless_in_greeting(reply.text)) continue;
+        const Failure failure = failure_of(reply.text, address_);
+        close();
+        return failure;
+    }
+    if (greeted_.size() >= greeting_.size()) state_ = State::ready;
+    return std::nullopt;
+}
+
+std::optional<Failure> Link::receive(std::vector<Reply>& replies) {
+    return read_into(replies);
+}
+
+std::optional<Failure> Link::read_into(std::vector<Reply>& replies) {
+    std::array<char, 16 * 1024> buffer;
+    for (;;) {
+        const auto transfer = socket_->read(buffer.data(), buffer.size());
+        if (transfer.outcome == Outcome::would_block) return std::nullopt;
+        if (transfer.outcome == Outcome::closed) {
+            return fail(errc::unreachable, "the server closed the connection");
+        }
+        if (transfer.outcome == Outcome::failed) {
+            return fail(errc::unreachable, "the connection broke (" + transfer.why + ")");
+        }
+        reader_.feed({buffer.data(), transfer.bytes});
+        try {
+            while (auto reply = reader_.next()) replies.push_back(*std::move(reply));
+        } catch (const Error& error) {
+            return fail(errc::unreachable, std::string("it does not speak Redis' protocol (") +
+                                               error.what() + "); check host and port");
+        }
+        // A short read has emptied the socket; what comes next, poll() will tell.
+        if (transfer.bytes < buffer.size() && address_.reach != Address::Reach::tls) {
+            return std::nullopt;
+        }
+    }
+}
+
+std::optional<Failure> Link::fail(errc code, const std::string& why) {
+    close();
+    return Failure{code, Effect::none, address_.shown() + ": " + why};
+}
+
+}  // namespace holdfast::inline v0::redis

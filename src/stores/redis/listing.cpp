@@ -1,0 +1,94 @@
+#include "stores/redis/listing.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+namespace holdfast::inline v0::redis {
+
+namespace {
+
+class Listing : public std::enable_shared_from_this<Listing> {
+public:
+    Listing(RedisWire& wire, const Layout& layout, std::string prefix, Layout::Search search)
+        : wire_(wire),
+          layout_(layout),
+          prefix_(std::move(prefix)),
+          search_(std::move(search)),
+          flight_(std::make_shared<Flight<std::vector<Line>>>(wire)) {}
+
+    Pending<std::vector<Line>> start() {
+        scan("0");
+        return Pending<std::vector<Line>>(flight_);
+    }
+
+private:
+    void scan(const std::string& cursor) {
+        wire_.submit(
+            {"SCAN", cursor, "MATCH", search_.pattern, "COUNT", "1000", "TYPE", search_.type},
+            [self = shared_from_this()](const Answer& answer) { self->scanned(answer); });
+    }
+
+    void scanned(const Answer& answer) {
+        if (!answer.result.ok()) return flight_->complete(answer.result.failure());
+        const auto& found = answer.result.value().elements;
+        if (found.size() != 2) return flight_->complete(std::vector<Line>{});
+        // SCAN may give a key more than once.
+        for (const Reply& key : found[1].elements) keys_.insert(key.text);
+        if (found[0].text != "0") return scan(found[0].text);
+        look_at_each();
+    }
+
+    void look_at_each() {
+        std::vector<std::pair<std::string, std::string>> resources;
+        for (const std::string& key : keys_) {
+            auto resource = layout_.resource_of(key);
+            if (resource && resource->starts_with(prefix_)) {
+                resources.emplace_back(key, *std::move(resource));
+            }
+        }
+        due_ = resources.size();
+        if (due_ == 0) return flight_->complete(std::vector<Line>{});
+        for (auto& [key, resource] : resources) {
+            wire_.submit(layout_.inspect(key),
+                         [self = shared_from_this(), name = std::move(resource)](
+                             const Answer& answer) { self->looked(name, answer); });
+        }
+    }
+
+    void looked(const std::string& resource, const Answer& answer) {
+        if (answer.result.ok()) {
+            if (auto line = layout_.line_of(resource, answer.result.value())) {
+                lines_.push_back(*std::move(line));
+            }
+        } else {
+            failure_ = answer.result.failure();
+        }
+        if (--due_ > 0) return;
+        if (failure_) return flight_->complete(*failure_);
+        std::ranges::sort(lines_, {}, &Line::resource);
+        flight_->complete(std::move(lines_));
+    }
+
+    RedisWire& wire_;
+    const Layout& layout_;
+    const std::string prefix_;
+    const Layout::Search search_;
+    std::shared_ptr<Flight<std::vector<Line>>> flight_;
+    std::set<std::string> keys_;
+    std::vector<Line> lines_;
+    std::size_t due_ = 0;
+    std::optional<Failure> failure_;
+};
+
+}  // namespace
+
+Pending<std::vector<Line>> list(RedisWire& wire, const Layout& layout, std::string prefix) {
+    auto search = layout.search(prefix);
+    if (!search.ok()) return search.failure();
+    return std::make_shared<Listing>(wire, layout, std::move(prefix), std::move(search).value())
+        ->start();
+}
+
+}  // namespace holdfast::inline v0::redis

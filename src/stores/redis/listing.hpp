@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "port/contender.hpp"
+#include "port/pending.hpp"
+#include "stores/redis/layout.hpp"
+#include "stores/redis/redis_wire.hpp"
+
+namespace holdfast::inline v0::redis {
+
+/// All lines whose resource starts with `prefix`, sorted: found by SCAN, a piece at a time, so that
+/// a large server is not kept from its work. Wire and layout must outlive the answer.
+Pending<std::vector<Line>> list(RedisWire& wire, const Layout& layout, std::string prefix);
+
+}  // namespace holdfast::inline v0::redis

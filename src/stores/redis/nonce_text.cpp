@@ -1,0 +1,33 @@
+#include "stores/redis/layout.hpp"
+
+namespace holdfast::inline v0::redis {
+
+namespace {
+
+constexpr std::string_view digits = "0123456789abcdef";
+
+}  // namespace
+
+std::string hex_of(const Nonce& nonce) {
+    std::string hex;
+    hex.reserve(2 * nonce.bytes.size());
+    for (const std::byte byte : nonce.bytes) {
+        hex += digits[std::to_integer<unsigned>(byte) >> 4U];
+        hex += digits[std::to_integer<unsigned>(byte) & 0xfU];
+    }
+    return hex;
+}
+
+std::optional<Nonce> nonce_of(std::string_view hex) {
+    Nonce nonce;
+    if (hex.size() != 2 * nonce.bytes.size()) return std::nullopt;
+    for (std::size_t i = 0; i < nonce.bytes.size(); ++i) {
+        const auto high = digits.find(hex[2 * i]);
+        const auto low = digits.find(hex[2 * i + 1]);
+        if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
+        nonce.bytes[i] = static_cast<std::byte>(high << 4U | low);
+    }
+    return nonce;
+}
+
+}  // namespace holdfast::inline v0::redis

@@ -1,0 +1,386 @@
+#include "stores/redis/redis_wire.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <utility>
+
+#include "stores/redis/failures.hpp"
+
+namespace holdfast::inline v0::redis {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// While so many batches of requests are unanswered, further ones wait for the next answer and then
+/// go out together: the server would not look at them earlier, and reads them at once.
+constexpr std::size_t most_batches = 2;
+/// How long a server that is loading its data, or busy, is left alone.
+constexpr auto passing_trouble = 50ms;
+/// How often the second connection is tried while nothing comes: what is lost with it unnoticed is
+/// made up for after this and the time limit of a request.
+constexpr auto ping_interval = 2s;
+constexpr std::chrono::nanoseconds first_delay = 5ms;
+constexpr std::chrono::nanoseconds longest_delay = 1s;
+
+std::vector<Command> greeting_of(const Address& address) {
+    std::vector<Command> greeting;
+    if (!address.password.empty()) {
+        greeting.push_back(address.user.empty() ? Command{"AUTH", address.password}
+                                                : Command{"AUTH", address.user, address.password});
+    }
+    if (address.database != 0) {
+        greeting.push_back({"SELECT", std::to_string(address.database)});
+    }
+    greeting.push_back({"CLIENT", "SETNAME", "holdfast"});
+    return greeting;
+}
+
+/// The last two answers are the connection's number and the confirmed subscription.
+std::vector<Command> listening_greeting_of(const Address& address, const std::string& channel) {
+    auto greeting = greeting_of(address);
+    greeting.push_back({"CLIENT", "ID"});
+    greeting.push_back({"SUBSCRIBE", channel});
+    return greeting;
+}
+
+/// So that clients which lost the same server do not all come back at once.
+std::chrono::nanoseconds jittered(std::chrono::nanoseconds delay) {
+    thread_local std::minstd_rand random{std::random_device{}()};
+    return delay / 2 + std::chrono::nanoseconds{
+                           std::uniform_int_distribution<std::int64_t>(0, delay.count())(random)};
+}
+
+/// A descriptor of its own for the interrupt: a look-up may end when the wire is gone.
+std::shared_ptr<const int> duplicated(int descriptor) {
+    const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0) throw out_of_descriptors();
+    return {new int(copy), [](const int* owned) {
+                close(*owned);
+                delete owned;
+            }};
+}
+
+void write_to(int descriptor) noexcept {
+    const std::uint64_t one = 1;
+    static_cast<void>(!write(descriptor, &one, sizeof one));
+}
+
+Failure timed_out(const Address& address, Effect effect) {
+    return {errc::unreachable, effect,
+            address.shown() + ": no answer in " + std::to_string(address.request_timeout.count()) +
+                " ms; check the server, or raise request_timeout"};
+}
+
+}  // namespace
+
+void RedisWire::Backoff::failed(Moment now) {
+    delay = delay == 0ns ? first_delay : std::min(2 * delay, longest_delay);
+    next = now + jittered(delay);
+}
+
+RedisWire::RedisWire(Address address, Pushes pushes)
+    : address_(std::move(address)),
+      pushes_(std::move(pushes)),
+      poke_descriptor_(duplicated(interrupt_descriptor())),
+      requests_(address_, greeting_of(address_), [poke = poke_descriptor_] { write_to(*poke); }),
+      pushes_link_(address_, listening_greeting_of(address_, pushes_.channel),
+                   [poke = poke_descriptor_] { write_to(*poke); }) {}
+
+RedisWire::~RedisWire() {
+    close();
+}
+
+void RedisWire::poke() const noexcept {
+    write_to(*poke_descriptor_);
+}
+
+void RedisWire::submit(Command command, Answered answered, Endurance endurance) {
+    Lock lock(mutex_);
+    outbox_.push_back({.command = std::move(command),
+                       .answered = std::move(answered),
+                       .deadline = BootClock::now() + address_.request_timeout,
+                       .endurance = endurance});
+    if (may_send()) {
+        flush(lock);
+    } else if (!requests_.ready()) {
+        // Whoever leads may be asleep over a connection that nobody needed.
+        poke();
+    }
+}
+
+void RedisWire::listen(const std::weak_ptr<Listener>& listener) {
+    const std::lock_guard guard(mutex_);
+    listener_ = listener;
+    if (std::exchange(wants_pushes_, true)) return;
+    poke();
+}
+
+bool RedisWire::may_send() const {
+    return requests_.ready() && !flushing_ && !outbox_.empty() &&
+           batch_sizes_.size() < most_batches && held_back_until_ == Moment{};
+}
+
+/// Hands everything in the outbox to the socket, and what others put there meanwhile. The lock is
+/// open while the kernel works.
+void RedisWire::flush(Lock& lock) {
+    flushing_ = true;
+    while (requests_.ready() && (!outbox_.empty() || !unsent_.empty())) {
+        if (!outbox_.empty()) batch_sizes_.push_back(outbox_.size());
+        for (Request& request : outbox_) {
+            request.command.append_to(unsent_);
+            in_flight_.push_back(std::move(request));
+        }
+        outbox_.clear();
+        const auto socket = requests_.socket();
+        const std::string bytes = std::exchange(unsent_, {});
+        lock.unlock();
+        const auto transfer = socket->write(bytes);
+        lock.lock();
+        // Another connection by now: all of this is in the outbox again.
+        if (requests_.socket() != socket) continue;
+        if (transfer.bytes < bytes.size()) {
+            unsent_.insert(0, bytes, transfer.bytes);
+            // What is wrong, reading will find out; and poll() tells when there is room again.
+            poke();
+            break;
+        }
+        if (batch_sizes_.size() >= most_batches) break;
+    }
+    flushing_ = false;
+}
+
+void RedisWire::turn(std::optional<Moment> until, Due& due) {
+    std::array<pollfd, 3> polled{};
+    {
+        const std::lock_guard guard(mutex_);
+        serve(BootClock::now(), due);
+        if (!due.empty()) return;
+        until = earliest(until);
+        polled[0] = {.fd = interrupt_descriptor(), .events = POLLIN, .revents = 0};
+        polled[1] = {.fd = requests_.descriptor(), .events = requests_.wanted(), .revents = 0};
+        if (!unsent_.empty() && !flushing_) polled[1].events |= POLLOUT;
+        polled[2] = {
+            .fd = pushes_link_.descriptor(), .events = pushes_link_.wanted(), .revents = 0};
+        if (!unsent_ping_.empty()) polled[2].events |= POLLOUT;
+    }
+    if (poll(polled.data(), polled.size(), poll_timeout(until)) <= 0) return;
+    if (polled[0].revents != 0) take_interrupt();
+    Lock lock(mutex_);
+    // They may be others by now: then there is simply nothing to read.
+    if (polled[1].revents != 0 && requests_.ready()) read_requests(due);
+    if (polled[2].revents != 0 && pushes_link_.ready()) read_pushes(due);
+    serve(BootClock::now(), due);
+    if (may_send() || (!unsent_.empty() && !flushing_ && requests_.ready())) flush(lock);
+}
+
+/// When the next thing is due by itself.
+std::optional<Moment> RedisWire::earliest(std::optional<Moment> until) const {
+    Moment first = until.value_or(Moment::max());
+    const auto also = [&](std::optional<Moment> moment) {
+        if (moment) first = std::min(first, *moment);
+    };
+    also(requests_.deadline());
+    if (!in_flight_.empty()) also(in_flight_.front().deadline);
+    if (!outbox_.empty()) {
+        also(outbox_.front().deadline);
+        if (held_back_until_ != Moment{}) also(held_back_until_);
+        if (requests_.state() == Link::State::down) also(requests_backoff_.next);
+    }
+    if (wants_pushes_) {
+        also(pushes_link_.deadline());
+        also(pong_due_);
+        if (pushes_link_.ready()) also(next_ping_);
+        if (pushes_link_.state() == Link::State::down) also(pushes_backoff_.next);
+    }
+    if (first == Moment::max()) return std::nullopt;
+    return first;
+}
+
+void RedisWire::serve(Moment now, Due& due) {
+    serve_requests(now, due);
+    if (wants_pushes_) serve_pushes(now, due);
+    expire(now, due);
+}
+
+void RedisWire::serve_requests(Moment now, Due& due) {
+    if (held_back_until_ != Moment{} && now >= held_back_until_) held_back_until_ = {};
+    const bool needed = !outbox_.empty() || !in_flight_.empty();
+    if (needed && requests_.state() == Link::State::down && now >= requests_backoff_.next) {
+        requests_.open(now);
+    }
+    if (requests_.state() == Link::State::down || requests_.ready()) return;
+    if (const auto failure = requests_.advance(now)) return attempt_failed(*failure, now, due);
+    if (!requests_.ready()) return;
+    if (!pushes_.tracked || !pushes_link_.ready()) return;
+    // What the last connection had read is tracked no more.
+    track();
+    missed(due);
+}
+
+void RedisWire::attempt_failed(const Failure& failure, Moment now, Due& due) {
+    requests_backoff_.failed(now);
+    // What is wrong with the configuration will not be right in a moment.
+    const bool hopeless = failure.code == errc::bad_configuration;
+    std::deque<Request> waiting;
+    std::swap(waiting, outbox_);
+    for (Request& request : waiting) {
+        if (hopeless || request.endurance == Endurance::first_attempt) {
+            Failure told = failure;
+            if (request.repeated) told.effect = Effect::unknown;
+            finish(std::move(request), std::move(told), due);
+        } else {
+            outbox_.push_back(std::move(request));
+        }
+    }
+}
+
+/// What was under way is sent again on the next connection, before all else.
+void RedisWire::lost(Moment now) {
+    requests_backoff_.failed(now);
+    for (Request& request : in_flight_) request.repeated = true;
+    outbox_.insert(outbox_.begin(), std::make_move_iterator(in_flight_.begin()),
+                   std::make_move_iterator(in_flight_.end()));
+    in_flight_.clear();
+    batch_sizes_.clear();
+    unsent_.clear();
+}
+
+void RedisWire::read_requests(Due& due) {
+    std::vector<Reply> replies;
+    const auto failure = requests_.receive(replies);
+    if (!replies.empty()) requests_backoff_.succeeded();
+    for (Reply& reply : replies) {
+        if (in_flight_.empty()) break;
+        Request request = std::move(in_flight_.front());
+        in_flight_.pop_front();
+        if (!batch_sizes_.empty() && --batch_sizes_.front() == 0) batch_sizes_.pop_front();
+        settle(std::move(request), std::move(reply), due);
+    }
+    if (failure) lost(BootClock::now());
+}
+
+void RedisWire::settle(Request request, Reply reply, Due& due) {
+    if (!reply.is_error()) return finish(std::move(request), std::move(reply), due);
+    if (is_unknown_script(reply.text) && request.command.by_digest()) {
+        request.command.by_text();
+        outbox_.push_back(std::move(request));
+        return;
+    }
+    if (is_passing(reply.text)) {
+        held_back_until_ = BootClock::now() + passing_trouble;
+        outbox_.push_back(std::move(request));
+        return;
+    }
+    Failure failure = failure_of(reply.text, address_);
+    if (request.repeated) failure.effect = Effect::unknown;
+    if (is_elsewhere(reply.text)) {
+        requests_.close();
+        lost(BootClock::now());
+    }
+    finish(std::move(request), std::move(failure), due);
+}
+
+void RedisWire::expire(Moment now, Due& due) {
+    if (!in_flight_.empty() && now >= in_flight_.front().deadline) {
+        // Answers come in order: without this one there will be none of the others either.
+        requests_.close();
+        lost(now);
+    }
+    const auto is_over = [&](const Request& request) { return now >= request.deadline; };
+    for (auto over = std::ranges::find_if(outbox_, is_over); over != outbox_.end();
+         over = std::ranges::find_if(outbox_, is_over)) {
+        Request request = std::move(*over);
+        outbox_.erase(over);
+        const auto effect = request.repeated ? Effect::unknown : Effect::none;
+        finish(std::move(request), timed_out(address_, effect), due);
+    }
+}
+
+void RedisWire::finish(Request request, Result<Reply> result, Due& due) {
+    due.push_back([answered = std::move(request.answered),
+                   answer = std::make_shared<Answer>(std::move(result), request.repeated)] {
+        answered(std::move(*answer));
+    });
+}
+
+void RedisWire::serve_pushes(Moment now, Due& due) {
+    if (pushes_link_.state() == Link::State::down) {
+        if (now < pushes_backoff_.next) return;
+        pushes_link_.open(now);
+    }
+    if (pushes_link_.ready()) return ping(now, due);
+    if (pushes_link_.advance(now)) return pushes_lost(now, due);
+    if (pushes_link_.ready()) pushes_ready(due);
+}
+
+void RedisWire::pushes_ready(Due& due) {
+    pushes_backoff_.succeeded();
+    next_ping_ = BootClock::now() + ping_interval;
+    pong_due_.reset();
+    unsent_ping_.clear();
+    if (pushes_.tracked && requests_.ready()) track();
+    listening_ = ++periods_;
+    missed(due);
+}
+
+/// As long as nothing is heard, each attempt to connect is also a moment to look.
+void RedisWire::pushes_lost(Moment now, Due& due) {
+    listening_ = 0;
+    pong_due_.reset();
+    pushes_backoff_.failed(now);
+    missed(due);
+}
+
+void RedisWire::missed(Due& due) {
+    due.push_back([weak = listener_] {
+        if (const auto listener = weak.lock()) listener->missed();
+    });
+}
+
+/// Everything that is read on the requests' connection from now on is reported to the other one.
+void RedisWire::track() {
+    const auto& greeted = pushes_link_.greeted();
+    const auto number = std::to_string(greeted[greeted.size() - 2].integer);
+    // First of all, so that no read before it goes untracked.
+    outbox_.push_front({.command = {"CLIENT", "TRACKING", "ON", "REDIRECT", number},
+                        .answered = [](const Answer&) {},
+                        .deadline = BootClock::now() + address_.request_timeout});
+}
+
+void RedisWire::ping(Moment now, Due& due) {
+    if (pong_due_ && now >= *pong_due_) {
+        pushes_link_.close();
+        return pushes_lost(now, due);
+    }
+    if (now >= next_ping_ && !pong_due_) {
+        Command{"PING"}.append_to(unsent_ping_);
+        pong_due_ = now + address_.request_timeout;
+    }
+    if (unsent_ping_.empty()) return;
+    const auto transfer = pushes_link_.socket()->write(unsent_ping_);
+    unsent_ping_.erase(0, transfer.bytes);
+}
+
+void RedisWire::read_pushes(Due& due) {
+    std::vector<Reply> messages;
+    const auto failure = pushes_link_.receive(messages);
+    if (!messages.empty()) {
+        // Whatever comes shows that it is alive.
+        next_ping_ = BootClock::now() + ping_interval;
+        pong_due_.reset();
+    }
+    for (Reply& message : messages) {
+        due.push_back([weak = listener_, message = std::make_shared<Reply>(std::move(message))] {
+            if (const auto listener = weak.lock()) listener->pushed(*message);
+        });
+    }
+    if (failure) pushes_lost(BootClock::now(), due);
+}
+
+}  // namespace holdfast::inline v0::redis

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <holdfast/callback.hpp>
+
+#include "port/wire.hpp"
+#include "stores/redis/address.hpp"
+#include "stores/redis/command.hpp"
+#include "stores/redis/link.hpp"
+#include "stores/redis/reply.hpp"
+
+namespace holdfast::inline v0::redis {
+
+/// What became of a request.
+struct Answer {
+    Result<Reply> result;
+    /// The connection broke at least once while it was under way: an earlier copy of it may have
+    /// been carried out, or may still be.
+    bool repeated = false;
+};
+
+/// The connections of one client to a server. Requests of all threads share one connection: whoever
+/// waits reads for everybody, and requests that overlap go out together. A second connection, made
+/// when somebody first listens, brings what the server pushes.
+///
+/// Whatever was under way when the connection breaks is sent again on the next one, until its time
+/// is up: every request of ours may be repeated.
+class RedisWire final : public Wire {
+public:
+    /// What comes by the second connection, as one of the callbacks of a turn.
+    class Listener {
+    public:
+        virtual ~Listener() = default;
+        /// What was pushed until now may have been missed, whether or not anything is heard from
+        /// now on: see listening().
+        virtual void missed() = 0;
+        virtual void pushed(const Reply& message) = 0;
+    };
+    struct Pushes {
+        std::string channel;
+        /// Whether the requests' connection has its reads tracked, and the second one told.
+        bool tracked = false;
+    };
+
+    RedisWire(Address address, Pushes pushes);
+    ~RedisWire() override;
+
+    /// How long a request may take to be given up.
+    enum class Endurance : std::uint8_t {
+        until_timeout,  ///< over lost connections and failed attempts to connect
+        first_attempt,  ///< or when the first attempt to connect fails
+    };
+    using Answered = Callback<void(Answer)>;
+    /// Sends it, soon; `answered` is called once, as one of the callbacks of a turn.
+    void submit(Command command, Answered answered, Endurance endurance = Endurance::until_timeout);
+
+    /// Opens the second connection and keeps it open. The listener is held weakly.
+    void listen(const std::weak_ptr<Listener>& listener);
+    /// Which period of listening without a gap this is; nought while nothing is heard.
+    std::uint64_t listening() const noexcept { return listening_.load(); }
+
+private:
+    struct Request {
+        Command command;
+        Answered answered;
+        Moment deadline;
+        Endurance endurance = Endurance::until_timeout;
+        bool repeated = false;
+    };
+    /// When an attempt that failed is made again.
+    struct Backoff {
+        Moment next{};
+        std::chrono::nanoseconds delay{};
+        void failed(Moment now);
+        void succeeded() { *this = {}; }
+    };
+    using Lock = std::unique_lock<std::mutex>;
+
+    void turn(std::optional<Moment> until, Due& due) override;
+    std::optional<Moment> earliest(std::optional<Moment> until) const;
+    void serve(Moment now, Due& due);
+    void serve_requests(Moment now, Due& due);
+    void serve_pushes(Moment now, Due& due);
+    void read_requests(Due& due);
+    void read_pushes(Due& due);
+    void expire(Moment now, Due& due);
+    void settle(Request request, Reply reply, Due& due);
+    void lost(Moment now);
+    void attempt_failed(const Failure& failure, Moment now, Due& due);
+    void pushes_ready(Due& due);
+    void pushes_lost(Moment now, Due& due);
+    void missed(Due& due);
+    void track();
+    void ping(Moment now, Due& due);
+    void flush(Lock& lock);
+    bool may_send() const;
+    void poke() const noexcept;
+    static void finish(Request request, Result<Reply> result, Due& due);
+
+    const Address address_;
+    const Pushes pushes_;
+    const std::shared_ptr<const int> poke_descriptor_;
+
+    mutable std::mutex mutex_;
+    Link requests_;
+    std::deque<Request> outbox_;  ///< not yet handed to the connection
+    std::deque<Request> in_flight_;
+    std::string unsent_;  ///< of those in flight, what the socket did not take yet
+    bool flushing_ = false;
+    std::deque<std::size_t> batch_sizes_;  ///< of what is in flight, as it went out
+    Moment held_back_until_{};
+    Backoff requests_backoff_;
+
+    Link pushes_link_;
+    std::weak_ptr<Listener> listener_;
+    bool wants_pushes_ = false;
+    std::string unsent_ping_;
+    Moment next_ping_ = Moment::max();
+    std::optional<Moment> pong_due_;
+    Backoff pushes_backoff_;
+    std::uint64_t periods_ = 0;
+    std::atomic<std::uint64_t> listening_{0};
+};
+
+}  // namespace holdfast::inline v0::redis

@@ -1,0 +1,110 @@
+#include "stores/redis/reply.hpp"
+
+#include <hiredis/read.h>
+
+#include <exception>
+#include <new>
+#include <utility>
+
+#include <holdfast/error.hpp>
+
+namespace holdfast::inline v0::redis {
+
+namespace {
+
+/// Nothing that we ask for has more. A server that announces a thousand million elements would
+/// have us allocate them before the first has come.
+constexpr int most_elements = 1 << 20;
+
+/// Elements are placed into their parent; only the outermost reply is an object of its own.
+Reply* place_for(const redisReadTask* task) {
+    if (task->parent == nullptr) return new Reply;
+    return &static_cast<Reply*>(task->parent->obj)->elements[static_cast<std::size_t>(task->idx)];
+}
+
+Reply::Kind kind_of(const redisReadTask* task) {
+    switch (task->type) {
+        case REDIS_REPLY_STATUS:
+            return Reply::Kind::status;
+        case REDIS_REPLY_ERROR:
+            return Reply::Kind::error;
+        default:
+            return Reply::Kind::text;
+    }
+}
+
+/// hiredis is C: no exception may pass through it. Null says: out of memory.
+template <class Fill>
+void* made(const redisReadTask* task, Fill fill) noexcept {
+    Reply* reply = nullptr;
+    try {
+        reply = place_for(task);
+        fill(*reply);
+        return reply;
+    } catch (const std::exception&) {
+        if (task->parent == nullptr) delete reply;
+        return nullptr;
+    }
+}
+
+void* make_text(const redisReadTask* task, char* text, std::size_t size) {
+    return made(task, [&](Reply& reply) {
+        reply.kind = kind_of(task);
+        reply.text.assign(text, size);
+    });
+}
+
+void* make_array(const redisReadTask* task, int count) {
+    return made(task, [&](Reply& reply) {
+        if (count < 0 || count > most_elements) throw std::bad_alloc();
+        reply.kind = Reply::Kind::array;
+        reply.elements.resize(static_cast<std::size_t>(count));
+    });
+}
+
+void* make_integer(const redisReadTask* task, long long number) {
+    return made(task, [&](Reply& reply) {
+        reply.kind = Reply::Kind::integer;
+        reply.integer = number;
+    });
+}
+
+void* make_nil(const redisReadTask* task) {
+    return made(task, [](Reply& reply) { reply.kind = Reply::Kind::nil; });
+}
+
+void destroy(void* reply) {
+    delete static_cast<Reply*>(reply);
+}
+
+redisReplyObjectFunctions functions{make_text, make_array, make_integer, make_nil, destroy};
+
+}  // namespace
+
+void ReplyReader::Free::operator()(redisReader* reader) const noexcept {
+    redisReaderFree(reader);
+}
+
+ReplyReader::ReplyReader() : reader_(redisReaderCreateWithFunctions(&functions)) {
+    if (!reader_) throw std::bad_alloc();
+}
+ReplyReader::~ReplyReader() = default;
+ReplyReader::ReplyReader(ReplyReader&&) noexcept = default;
+ReplyReader& ReplyReader::operator=(ReplyReader&&) noexcept = default;
+
+void ReplyReader::feed(std::string_view bytes) {
+    // A failure is kept in the reader, and next() tells it.
+    static_cast<void>(redisReaderFeed(reader_.get(), bytes.data(), bytes.size()));
+}
+
+std::optional<Reply> ReplyReader::next() {
+    void* reply = nullptr;
+    if (redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) {
+        throw Error(errc::corrupt, reader_->errstr);
+    }
+    const std::unique_ptr<Reply> owned(static_cast<Reply*>(reply));
+    if (!owned) return std::nullopt;
+    return std::move(*owned);
+}
+
+}  // namespace holdfast::inline v0::redis

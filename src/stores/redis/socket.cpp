@@ -1,0 +1,86 @@
+#include "stores/redis/socket.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "port/wire.hpp"
+#include "stores/redis/tls.hpp"
+
+namespace holdfast::inline v0::redis {
+
+namespace {
+
+std::string in_words(int error) {
+    return std::generic_category().message(error);
+}
+
+Socket::Transfer failed(int error) {
+    if (error == EAGAIN || error == EINTR) return {.outcome = Socket::Outcome::would_block};
+    return {.outcome = Socket::Outcome::failed, .why = in_words(error)};
+}
+
+class PlainSocket final : public Socket {
+public:
+    PlainSocket(const Endpoint& endpoint) {
+        const int family = endpoint.storage.ss_family;
+        descriptor_ = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        if (descriptor_ < 0) throw out_of_descriptors();
+        const int on = 1;
+        if (family != AF_UNIX) {
+            setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        }
+        const auto* const name = reinterpret_cast<const sockaddr*>(&endpoint.storage);
+        if (connect(descriptor_, name, endpoint.size) != 0 && errno != EINPROGRESS) {
+            connect_error_ = errno;
+        }
+    }
+    ~PlainSocket() override { close(descriptor_); }
+    PlainSocket(const PlainSocket&) = delete;
+    PlainSocket& operator=(const PlainSocket&) = delete;
+
+    Transfer establish() override {
+        if (connect_error_ != 0) {
+            return {.outcome = Outcome::failed, .why = in_words(connect_error_)};
+        }
+        pollfd connected{.fd = descriptor_, .events = POLLOUT, .revents = 0};
+        if (poll(&connected, 1, 0) == 0) return {.outcome = Outcome::would_block};
+        int error = 0;
+        socklen_t size = sizeof error;
+        getsockopt(descriptor_, SOL_SOCKET, SO_ERROR, &error, &size);
+        return error == 0 ? Transfer{}
+                          : Transfer{.outcome = Outcome::failed, .why = in_words(error)};
+    }
+    Transfer read(char* buffer, std::size_t size) override {
+        const ssize_t count = recv(descriptor_, buffer, size, 0);
+        if (count < 0) return failed(errno);
+        if (count == 0) return {.outcome = Outcome::closed};
+        return {.bytes = static_cast<std::size_t>(count)};
+    }
+    Transfer write(std::string_view bytes) override {
+        const ssize_t count = send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (count < 0) return failed(errno);
+        return {.bytes = static_cast<std::size_t>(count)};
+    }
+    short wanted() const noexcept override { return POLLOUT; }
+    int descriptor() const noexcept override { return descriptor_; }
+    void shut_down() noexcept override { shutdown(descriptor_, SHUT_RDWR); }
+
+private:
+    int descriptor_ = -1;
+    int connect_error_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<Socket> connect_to(const Address& address, const Endpoint& endpoint) {
+    auto plain = std::make_unique<PlainSocket>(endpoint);
+    if (address.reach != Address::Reach::tls) return plain;
+    return secured(address, std::move(plain));
+}
+
+}  // namespace holdfast::inline v0::redis

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "stores/redis/address.hpp"
+
+namespace holdfast::inline v0::redis {
+
+/// An address as the kernel wants it.
+struct Endpoint {
+    sockaddr_storage storage{};
+    socklen_t size = 0;
+};
+
+/// A byte stream to the server that never blocks. One thread may read while another writes.
+class Socket {
+public:
+    enum class Outcome : std::uint8_t {
+        done,
+        would_block,  ///< poll for descriptor() and wanted(), then again
+        closed,       ///< by the server
+        failed,       ///< `why` says how
+    };
+    struct Transfer {
+        Outcome outcome = Outcome::done;
+        std::size_t bytes = 0;
+        std::string why = {};
+    };
+
+    virtual ~Socket() = default;
+
+    /// Goes on with what must happen before bytes can be sent.
+    virtual Transfer establish() = 0;
+    virtual Transfer read(char* buffer, std::size_t size) = 0;
+    virtual Transfer write(std::string_view bytes) = 0;
+    /// What to poll for while it is being established: POLLIN or POLLOUT.
+    virtual short wanted() const noexcept = 0;
+    virtual int descriptor() const noexcept = 0;
+    /// Ends it for both sides; a thread that is about to write finds out.
+    virtual void shut_down() noexcept = 0;
+};
+
+/// Starts to connect. Throws Error when not even that is possible.
+std::shared_ptr<Socket> connect_to(const Address& address, const Endpoint& endpoint);
+
+}  // namespace holdfast::inline v0::redis

@@ -1,0 +1,156 @@
+#include "stores/redis/tls.hpp"
+
+#include <arpa/inet.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+
+#include <array>
+#include <mutex>
+#include <utility>
+
+#include <holdfast/error.hpp>
+
+namespace holdfast::inline v0::redis {
+
+namespace {
+
+template <auto Free>
+struct With {
+    template <class T>
+    void operator()(T* object) const noexcept {
+        Free(object);
+    }
+};
+using Context = std::unique_ptr<SSL_CTX, With<SSL_CTX_free>>;
+using Session = std::unique_ptr<SSL, With<SSL_free>>;
+
+std::string last_reason() {
+    const unsigned long error = ERR_get_error();
+    ERR_clear_error();
+    const char* const reason = error == 0 ? nullptr : ERR_reason_error_string(error);
+    return reason == nullptr ? "TLS failed" : reason;
+}
+
+[[noreturn]] void refuse(const Address& address, const std::string& what) {
+    throw Error(errc::bad_configuration,
+                address.shown() + ": " + what + " cannot be used (" + last_reason() + ")");
+}
+
+void trust(SSL_CTX* context, const Address& address) {
+    const bool loaded = address.tls_ca.empty() ? SSL_CTX_set_default_verify_paths(context) == 1
+                                               : SSL_CTX_load_verify_locations(
+                                                     context, address.tls_ca.c_str(), nullptr) == 1;
+    if (!loaded) refuse(address, "tls_ca '" + address.tls_ca + "'");
+}
+
+void identify(SSL_CTX* context, const Address& address) {
+    if (address.tls_cert.empty()) return;
+    if (SSL_CTX_use_certificate_chain_file(context, address.tls_cert.c_str()) != 1) {
+        refuse(address, "tls_cert '" + address.tls_cert + "'");
+    }
+    if (SSL_CTX_use_PrivateKey_file(context, address.tls_key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+        SSL_CTX_check_private_key(context) != 1) {
+        refuse(address, "tls_key '" + address.tls_key + "'");
+    }
+}
+
+Context context_for(const Address& address) {
+    Context context(SSL_CTX_new(TLS_client_method()));
+    if (!context) throw std::bad_alloc();
+    SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+    SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+    // What is sent again after a pause may have moved, and need not go out whole.
+    SSL_CTX_set_mode(context.get(),
+                     SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_ENABLE_PARTIAL_WRITE);
+    trust(context.get(), address);
+    identify(context.get(), address);
+    return context;
+}
+
+/// The certificate must be for the host that the URL names.
+void expect_host(SSL* session, const std::string& host) {
+    std::array<unsigned char, sizeof(in6_addr)> ignored{};
+    const bool numeric = inet_pton(AF_INET, host.c_str(), ignored.data()) == 1 ||
+                         inet_pton(AF_INET6, host.c_str(), ignored.data()) == 1;
+    if (numeric) {
+        X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host.c_str());
+    } else {
+        SSL_set1_host(session, host.c_str());
+        SSL_set_tlsext_host_name(session, host.c_str());
+    }
+}
+
+class TlsSocket final : public Socket {
+public:
+    TlsSocket(const Address& address, std::unique_ptr<Socket> plain)
+        : plain_(std::move(plain)),
+          context_(context_for(address)),
+          session_(SSL_new(context_.get())) {
+        if (!session_) throw std::bad_alloc();
+        expect_host(session_.get(), address.host);
+        SSL_set_fd(session_.get(), plain_->descriptor());
+        SSL_set_connect_state(session_.get());
+    }
+
+    Transfer establish() override {
+        if (!connected_) {
+            Transfer transfer = plain_->establish();
+            if (transfer.outcome != Outcome::done) return transfer;
+            connected_ = true;
+        }
+        const std::lock_guard guard(mutex_);
+        const Transfer transfer = outcome_of(SSL_do_handshake(session_.get()));
+        if (transfer.outcome != Outcome::failed) return transfer;
+        const long verdict = SSL_get_verify_result(session_.get());
+        if (verdict == X509_V_OK) return transfer;
+        return {.outcome = Outcome::failed,
+                .why = std::string("its certificate was refused: ") +
+                       X509_verify_cert_error_string(verdict)};
+    }
+    Transfer read(char* buffer, std::size_t size) override {
+        const std::lock_guard guard(mutex_);
+        return outcome_of(SSL_read(session_.get(), buffer, static_cast<int>(size)));
+    }
+    Transfer write(std::string_view bytes) override {
+        const std::lock_guard guard(mutex_);
+        return outcome_of(SSL_write(session_.get(), bytes.data(), static_cast<int>(bytes.size())));
+    }
+    short wanted() const noexcept override { return wanted_; }
+    int descriptor() const noexcept override { return plain_->descriptor(); }
+    void shut_down() noexcept override { plain_->shut_down(); }
+
+private:
+    Transfer outcome_of(int result) {
+        if (result > 0) return {.bytes = static_cast<std::size_t>(result)};
+        switch (SSL_get_error(session_.get(), result)) {
+            case SSL_ERROR_WANT_READ:
+                wanted_ = POLLIN;
+                return {.outcome = Outcome::would_block};
+            case SSL_ERROR_WANT_WRITE:
+                wanted_ = POLLOUT;
+                return {.outcome = Outcome::would_block};
+            case SSL_ERROR_ZERO_RETURN:
+                return {.outcome = Outcome::closed};
+            default:
+                return {.outcome = Outcome::failed, .why = last_reason()};
+        }
+    }
+
+    std::unique_ptr<Socket> plain_;
+    Context context_;
+    Session session_;
+    /// A session is for one thread at a time, in either direction.
+    std::mutex mutex_;
+    bool connected_ = false;
+    short wanted_ = POLLOUT;
+};
+
+}  // namespace
+
+std::shared_ptr<Socket> secured(const Address& address, std::unique_ptr<Socket> plain) {
+    return std::make_shared<TlsSocket>(address, std::move(plain));
+}
+
+}  // namespace holdfast::inline v0::redis

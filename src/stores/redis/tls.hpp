@@ -1,0 +1,13 @@
+#pragma once
+
+#include <memory>
+
+#include "stores/redis/socket.hpp"
+
+namespace holdfast::inline v0::redis {
+
+/// The same stream, encrypted, to a server that has proved its name. Throws Error with
+/// errc::bad_configuration when a certificate or key of ours cannot be used.
+std::shared_ptr<Socket> secured(const Address& address, std::unique_ptr<Socket> plain);
+
+}  // namespace holdfast::inline v0::redis

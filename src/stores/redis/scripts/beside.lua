@@ -148,10 +148,13 @@ local function enter(judge, admit, take_back)
     return reply
 end
 
+-- Gives a standing; nothing when it fails.
 local function renewed(verdict, believes, admit)
-    if believes == 'h' and not verdict.repeated then return gone, 0, -1 end
-    if verdict.failure == 'withdrawn' then return gone, 0, -1 end
-    if not verdict.fence then return waiting, 0, verdict.look or -1 end
+    if believes == 'h' and not verdict.repeated or verdict.failure == 'withdrawn' then
+        return gone, 0, -1
+    end
+    if verdict.failure == 'fence' then return nil end
+    if not verdict.fence then return waiting, 0, verdict.look end
     admit(verdict)
     return admitted, verdict.fence, -1
 end
@@ -170,9 +173,12 @@ local function renew(judge, admit)
             reenter = ARGV[at + 7] == '1',
             lease = ARGV[1],
         })
-        if verdict.failure == 'fence' then failure = failure or {'fence', i, verdict.planted} end
-        reply[3 * i + 1], reply[3 * i + 2], reply[3 * i + 3] =
-            renewed(verdict, ARGV[at + 2], admit)
+        local state, fence, look = renewed(verdict, ARGV[at + 2], admit)
+        if state then
+            reply[3 * i + 1], reply[3 * i + 2], reply[3 * i + 3] = state, fence, look
+        elseif not failure then
+            failure = {verdict.failure, i, verdict.planted}
+        end
     end
     return failure or reply
 end

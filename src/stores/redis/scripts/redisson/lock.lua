@@ -29,7 +29,7 @@ local function read_lease_left(lock, owner, count)
 end
 
 -- How often the owner holds the lock in that mode; nil when it does not. The first read's lease is
--- never shorter than those of the reads that joined it (see `count_read`): once it is over, all are.
+-- never shorter than those of the reads that joined it (see `lease_reads`): with it, all are over.
 local function count_of(lock, mode, owner)
     local found = redis.call('HMGET', lock.name, 'mode', field_of(mode, owner))
     local fits = mode == 'x' and not found[1] or mode == 'w' and found[1] == 'write' or
@@ -58,15 +58,15 @@ local function is_alone(lock, hold)
     return hold.count == 1 and (hold.mode == 'x' or redis.call('HLEN', lock.name) == 2)
 end
 
--- Forgets who is on that field, but for one. Gives the fence that they had.
-local function forget_all(lock, mode, owner, nonce)
+-- Forgets all of ours on that field. Gives the fence that they had, 0 when there was none.
+local function forget_all(lock, mode, owner)
     local fence = 0
     local records = redis.call('HGETALL', lock.holds)
     for i = 1, #records, 2 do
-        local hold, its = gist_of(records[i + 1])
-        if hold == mode .. owner and records[i] ~= nonce then
+        local hold, its_fence = gist_of(records[i + 1])
+        if hold == mode .. owner then
             redis.call('HDEL', lock.holds, records[i])
-            fence = its
+            fence = its_fence
         end
     end
     return fence

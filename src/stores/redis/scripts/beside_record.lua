@@ -1,5 +1,5 @@
--- A record of ours: what the lock calls the hold, its fence, since when it is held, pid, the size of
--- the host's name, and host and owner, which may have any byte in them.
+-- A record of ours: what the lock calls the hold, its fence, since when it is held (ms), pid, the
+-- size of the host's name, and host and owner, which may have any byte in them.
 
 local function record_of(hold, fence, verdict)
     local contender = verdict.contender

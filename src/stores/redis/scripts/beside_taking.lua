@@ -1,7 +1,8 @@
 -- What enter and renew of both layouts share.
 --
--- A layout judges before it writes. Its verdict on a contender has a `fence` when it can be admitted
--- (and `repeated` when it already is), a `failure`, or `look` when the lock is busy.
+-- A layout's `judge` only reads. Its verdict on a contender has a `fence` when it can be admitted
+-- (and `repeated` when it already is), a `failure`, or `look` when the lock is busy. `admit` then
+-- writes.
 
 -- Completes the verdict on one that nothing is in the way of. It has the fence of the hold that it
 -- joins, if any.

@@ -90,11 +90,10 @@ class Lock:
     def lock(self):
         if self.try_lock() is None:
             return
-        with self.server.pubsub(ignore_subscribe_messages=False) as subscription:
+        with self.server.pubsub() as subscription:
             subscription.subscribe(self.channel)
-            while subscription.get_message(timeout=LEASE_MS / 1000)["type"] != "subscribe":
-                pass
-            # Only now does no release go unheard, so it is tried again before it waits.
+            subscription.get_message(timeout=LEASE_MS / 1000)  # the confirmation
+            # Only from here on is no release missed, so it is tried again before it waits.
             while (left := self.try_lock()) is not None:
                 subscription.get_message(timeout=left / 1000 if left >= 0 else None)
 
@@ -244,12 +243,13 @@ def run_rounds(server, lock, rounds, counter):
 def hold_until_told(lock):
     started = time.monotonic()
     print("waiting", flush=True)
-    with lock:
-        print(f"held {round((time.monotonic() - started) * 1000)}", flush=True)
-        while not select.select([sys.stdin], [], [], RENEW_EVERY)[0]:
-            if not lock.renew():
-                sys.exit("redisson_client: the lock was lost")
-        sys.stdin.readline()
+    lock.lock()
+    print(f"held {round((time.monotonic() - started) * 1000)}", flush=True)
+    while not select.select([sys.stdin], [], [], RENEW_EVERY)[0]:
+        if not lock.renew():
+            sys.exit("redisson_client: the lock was lost")
+    sys.stdin.readline()
+    lock.unlock()
     print("released", flush=True)
 
 

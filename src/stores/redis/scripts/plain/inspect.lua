@@ -1,12 +1,13 @@
 #!lua flags=no-writes
 -- include ../beside.lua
+-- include ../beside_record.lua
 
 local name = KEYS[1]
 local value = redis.call('GET', name)
 if not value then return {} end
+local left = redis.call('PTTL', name)
 local _, holds = tag_and_holds(name)
 local text = redis.call('GET', holds)
 local record = text and parsed(text)
-local left = redis.call('PTTL', name)
 if not record or record.hold ~= value then return {{'', '', 0, left, '', 0, -1, 'x', value}} end
 return {{value, record.owner, record.fence, left, record.host, record.pid, record.age, 'x', value}}

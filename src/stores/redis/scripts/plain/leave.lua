@@ -5,9 +5,11 @@
 local name, nonce, lifetime_ms, broken = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 local tag, holds = tag_and_holds(name)
 local value = redis.call('GET', name)
-local ended = broken ~= '' and broken or nonce
-local fence = value == ended and fence_beside(holds, value) or 0
-plant_tombstone(tag, nonce, lifetime_ms)
-if value ~= ended then return {gone, 0} end
+local is_there = value == (broken ~= '' and broken or nonce)
+local fence = is_there and fence_beside(holds, value) or 0
+if lifetime_ms ~= '0' then
+    redis.call('SET', 'holdfast_left:' .. tag .. ':' .. nonce, '1', 'PX', lifetime_ms)
+end
+if not is_there then return {gone, 0} end
 redis.call('DEL', name, holds)
 return {admitted, fence}

@@ -1,5 +1,9 @@
 #!lua flags=allow-oom
 -- include ../beside.lua
+-- include ../beside_record.lua
+-- include ../beside_taking.lua
+-- include ../beside_renew.lua
 -- include lock.lua
+-- include taking.lua
 
 return renew(judge, admit)

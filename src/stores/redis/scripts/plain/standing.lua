@@ -10,6 +10,6 @@ if value == nonce then
     if fence or believes == 'h' then return {admitted, fence or 0, -1} end
     return {offered, 0, -1}  -- its renewal gives it a fence
 end
-if believes == 'h' then return {0, 0, -1} end
-if not value then return {offered, 0, -1} end
+if believes == 'h' then return {gone, 0, -1} end
+if not value then return {offered, 0, -1} end  -- and nothing is reserved: its renewal decides
 return {waiting, 0, redis.call('PTTL', name)}

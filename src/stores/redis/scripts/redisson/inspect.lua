@@ -1,5 +1,6 @@
 #!lua flags=no-writes
 -- include ../beside.lua
+-- include ../beside_record.lua
 -- include lock.lua
 
 -- Our records, by the hold that they tell of.

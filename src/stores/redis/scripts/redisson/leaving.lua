@@ -17,6 +17,7 @@ end
 local function delete(lock, hold)
     redis.call('DEL', lock.name, lock.holds)
     publish_end(lock, hold.mode)
+    return true
 end
 
 -- The longest lease of all reads on the lock, ours and others', and whether somebody writes.
@@ -34,27 +35,31 @@ local function look_at_others(lock)
     return longest, writing
 end
 
--- Takes the hold's field away, whatever its count. What others have on the lock lives on.
+-- Takes the hold's field away, whatever its count. Gives whether the lock went with it: what others
+-- have on it lives on.
 local function remove(lock, hold)
     for read = 1, hold.mode == 'r' and hold.count or 0 do
         redis.call('DEL', timeout_key(lock, hold.owner, read))
     end
+    if hold.mode == 'x' or redis.call('HLEN', lock.name) == 2 then return delete(lock, hold) end
     redis.call('HDEL', lock.name, field_of(hold.mode, hold.owner))
-    if hold.mode == 'x' then return delete(lock, hold) end
     local longest, writing = look_at_others(lock)
-    if writing then return end  -- the lock's lease is the writer's, and not to be cut short
-    if longest <= 0 then return delete(lock, hold) end
+    if writing then return false end  -- the lock's lease is the writer's, and not to be cut short
+    if longest == 0 then return delete(lock, hold) end
     redis.call('PEXPIRE', lock.name, longest)
     if hold.mode == 'w' then
         redis.call('HSET', lock.name, 'mode', 'read')
         publish_end(lock, 'w')
     end
+    return false
 end
 
 local function count_down(lock, hold, nonce)
-    if hold.mode == 'x' and hold.count == 1 then return delete(lock, hold) end
+    if hold.count > 1 then
+        redis.call('HINCRBY', lock.name, field_of(hold.mode, hold.owner), -1)
+        if hold.mode == 'r' then redis.call('DEL', timeout_key(lock, hold.owner, hold.count)) end
+    elseif remove(lock, hold) then
+        return
+    end
     redis.call('HDEL', lock.holds, nonce)
-    if hold.count == 1 then return remove(lock, hold) end
-    if hold.mode == 'r' then redis.call('DEL', timeout_key(lock, hold.owner, hold.count)) end
-    redis.call('HINCRBY', lock.name, field_of(hold.mode, hold.owner), -1)
 end

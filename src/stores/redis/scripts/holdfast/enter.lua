@@ -77,9 +77,9 @@ end
 
 -- The hold of this owner that has a place of its own.
 local function hold_of(line, owner)
-    for _, one in ipairs(all_holders(line)) do
-        if one.phase == 'admitted' and one.weight > 0 and one.owner == owner then return one end
-    end
+    return first_holder(line, function(one)
+        return one.phase == 'admitted' and one.weight > 0 and one.owner == owner
+    end)
 end
 
 -- Joins a hold: same fence, no weight, past all waiters.

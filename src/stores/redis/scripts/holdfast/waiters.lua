@@ -47,13 +47,20 @@ local function all_holders(line)
     return found
 end
 
+-- The one with the lowest ticket among the holders that suit.
+local function first_holder(line, suits)
+    local first
+    for _, one in ipairs(all_holders(line)) do
+        if suits(one) and (not first or one.ticket < first.ticket) then first = one end
+    end
+    return first
+end
+
 -- A place frees with the last of those who joined it: the first of them takes over the weight.
 local function hand_to_joined(line, holder)
-    local heir
-    for _, one in ipairs(all_holders(line)) do
-        local joined = one.weight == 0 and one.fence == holder.fence
-        if joined and (not heir or one.ticket < heir.ticket) then heir = one end
-    end
+    local heir = first_holder(line, function(one)
+        return one.weight == 0 and one.fence == holder.fence
+    end)
     if not heir then return end
     heir.weight, holder.weight = holder.weight, 0
     heir.changed = true
@@ -208,9 +215,7 @@ local function call_bargers(line)
             tell(line, one, 'o')
             return false
         end
-        if called and passed == 0 then
-            tell(line, one, string.format('w %.0f', math.min(look(line), CLAIM_TIME)))
-        end
+        if called and passed == 0 then tell(line, one, 'w') end
         passed = passed + 1
         return room == 0 or passed == reach
     end)
@@ -319,16 +324,22 @@ end
 local function tell_stand_by(line)
     local one = line.vacated and stand_by(line)
     if one and one.ticket > line.vacated and not one.told then
-        tell(line, one, string.format('w %.0f', look(line)))
+        tell(line, one, 'w')
     end
 end
 
 -- An ACL may forbid the channel: then they find out when they look or renew.
 local function publish(line)
     for _, one in ipairs(line.tellings) do
-        if one.told then
-            redis.pcall('PUBLISH', 'holdfast:' .. one.client, one.nonce .. ' ' .. one.told)
-            one.told = nil
+        local word = one.told
+        one.told = nil
+        if word == 'w' then
+            -- Under barging a free place is not reserved: whoever was called for it may not come.
+            local unclaimed = line.fairness == 'b' and line.held < line.capacity
+            word = string.format('w %.0f', math.min(look(line), unclaimed and CLAIM_TIME or NEVER))
+        end
+        if word then
+            redis.pcall('PUBLISH', 'holdfast:' .. one.client, one.nonce .. ' ' .. word)
         end
     end
 end

@@ -9,12 +9,12 @@ local CLAIM_TIME = 1000
 local function open_waiters(line, nonces)
     line.order, line.records, line.tellings = line.key .. ':line', line.key .. ':waiters', {}
     line.loose = line.fairness == 'f'
-    local placed, recorded = redis.call('ZCARD', line.order), redis.call('HLEN', line.records)
-    line.torn = placed ~= line.waiters or recorded ~= line.waiters
-    if line.torn then line.waiters, line.waiting = 0, 0 end
-    line.ordered = line.waiters > 0
-    line.expiring = line.ordered
-    if not line.ordered then return end
+    line.placed = redis.call('ZCARD', line.order)
+    local recorded = redis.call('HLEN', line.records)
+    line.torn = line.placed ~= line.waiters or recorded ~= line.waiters
+    if line.torn then line.placed, line.waiters, line.waiting = 0, 0, 0 end
+    line.expiring = line.placed > 0
+    if line.placed == 0 then return end
     for i, value in ipairs(redis.call('HMGET', line.records, unpack(nonces))) do
         if value then
             local nonce = nonces[i]
@@ -83,8 +83,11 @@ local function tell(line, one, word)
     line.tellings[#line.tellings + 1] = one
 end
 
--- Whoever stands behind it may become the stand-by.
+-- Whoever stands behind it may become the stand-by. The order is written at once, here and in hear,
+-- for the next step reads it.
 local function remove_waiter(line, one)
+    line.placed = line.placed - redis.call('ZREM', line.order, one.nonce)
+    if line.placed == 0 then line.expiring = false end
     line.waiters = line.waiters - 1
     if one.phase == 'waiting' then
         line.waiting = line.waiting - one.weight
@@ -116,29 +119,29 @@ end
 -- Visits the waiters from the front until `visit` returns true, and throws out those whose lease
 -- has ended. Two are enough for most: the chosen and the stand-by.
 local function walk(line, visit)
-    local offset, count, nonces = 0, 2, nil
+    local offset, count, nonces = 0, 1, nil
     repeat
+        count = math.min(2 * count, 512)
         nonces = waiters_from(line, offset, count)
         for _, nonce in ipairs(nonces) do
             local one = line.known[nonce]
-            if is_waiter(one) and one.lease_end <= line.now then
+            if one.lease_end <= line.now then
                 remove_waiter(line, one)
                 tell(line, one, 'g')
-            elseif one.phase == 'waiting' and visit(one) then
+            elseif visit(one) then
                 return
+            elseif one.phase == 'waiting' then
+                offset = offset + 1
             end
         end
-        offset = offset + count
-        local exhausted = #nonces < count
-        count = math.min(2 * count, 512)
-    until exhausted
+    until #nonces < count
 end
 
 -- The first that waits and was not passed over: it alone looks when something ahead ends.
 local function stand_by(line)
     if line.first == nil then
         line.first = false
-        if line.ordered then
+        if line.placed > 0 then
             walk(line, function(one)
                 line.first = one
                 return true
@@ -158,7 +161,7 @@ end
 local function add_waiter(line, one)
     if not stand_by(line) then line.first = one end
     one.phase = 'waiting'
-    one.score = one.ticket
+    one.unplaced = true
     one.changed = true
     line.known[one.nonce] = one
     line.waiters = line.waiters + 1
@@ -168,19 +171,17 @@ end
 -- One that did not claim in time keeps its ticket, but is out of sight until its lease ends.
 local function pass_over(line, one)
     one.phase = 'lapsed'
-    one.score = -one.lease_end
+    one.unplaced = true
     line.waiters = line.waiters + 1
 end
 
--- One that was passed over is heard of. Placed at once, for the next step reads the order.
+-- One that was passed over is heard of.
 local function hear(line, one)
-    redis.call('ZADD', line.order, one.ticket, one.nonce)
+    line.placed = line.placed + redis.call('ZADD', line.order, one.ticket, one.nonce)
     one.phase = 'waiting'
-    one.score = nil
-    one.placed = true
+    one.unplaced = false
     line.waiting = line.waiting + one.weight
     line.loose = line.loose or line.fairness == 'f'
-    line.ordered = true
     line.first = nil
 end
 
@@ -241,7 +242,7 @@ end
 -- under barging that is worth telling only when a place became free.
 local function advance(line)
     if line.now >= line.earliest_end then end_overdue_holders(line) end
-    if line.loose and line.ordered and line.held < line.capacity then
+    if line.loose and line.placed > 0 and line.held < line.capacity then
         if line.fairness == 'f' then pass_on(line) else call_bargers(line) end
     end
     line.loose = false
@@ -293,27 +294,25 @@ end
 -- Saving --------------------------------------------------------------------------------------
 
 local function save_waiters(line)
-    local fields, left, places, vacant = {}, {}, {}, {}
+    local fields, left, places = {}, {}, {}
     for nonce, one in pairs(line.known) do
         if is_waiter(one) then
             if one.changed then
                 fields[#fields + 1] = nonce
                 fields[#fields + 1] = encode(one)
             end
-            if one.score then
-                places[#places + 1] = string.format('%.0f', one.score)
+            if one.unplaced then
+                local score = one.phase == 'waiting' and one.ticket or -one.lease_end
+                places[#places + 1] = string.format('%.0f', score)
                 places[#places + 1] = nonce
             end
         elseif one.home == line.records then
-            left[#left + 1], vacant[#vacant + 1] = nonce, nonce
-        elseif one.placed then
-            vacant[#vacant + 1] = nonce
+            left[#left + 1] = nonce
         end
     end
     write('HSET', line.records, fields)
     write('HDEL', line.records, left)
     write('ZADD', line.order, places)
-    write('ZREM', line.order, vacant)
     if line.waiters > 0 and (line.prolonged or not line.expiring) then
         local expiry = string.format('%.0f', line.expiry)
         redis.call('PEXPIREAT', line.order, expiry)

@@ -57,7 +57,7 @@ protected:
 class ProcessesTogether : public Contention {
 protected:
     static constexpr int processes = 8;
-    static constexpr int rounds = sanitized ? 400 : 5000;
+    const int rounds = sanitized ? GetParam().rounds / 10 : GetParam().rounds;
 
     void run_together(const std::string& how) {
         std::vector<Child> running;
@@ -92,7 +92,7 @@ TEST_P(ProcessesTogether, ShareThreePermits) {
 class ThreadsTogether : public Contention {
 protected:
     static constexpr int threads = 64;
-    static constexpr int rounds = sanitized ? 48 : 5000;
+    const int rounds = sanitized ? 48 : GetParam().rounds;
 
     void run_together(void (*how)(const Client&, Arena&, int)) {
         const auto started = Clock::now();

@@ -72,7 +72,8 @@ std::vector<StoreUnderTest> stores() {
         {.name = "redis",
          .make = make<RedisSite>,
          .between_processes = true,
-         .notices_death = false},
+         .notices_death = false,
+         .rounds = 400},
 #endif
     };
 }

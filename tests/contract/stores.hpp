@@ -29,6 +29,8 @@ struct StoreUnderTest {
     bool between_processes;
     /// A dead process's places are free at once, not only when their leases have ended.
     bool notices_death;
+    /// How many rounds each of many contenders makes: a server's take longer.
+    int rounds = 5000;
 };
 
 inline void PrintTo(const StoreUnderTest& store, std::ostream* out) {

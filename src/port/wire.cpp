@@ -96,7 +96,8 @@ void Wire::lead(Lock& lock, Waiter* waiter, std::optional<Moment> until) {
     state.led = false;
     state.leader = nullptr;
     if (due.empty()) return;
-    pass_on(state);
+    // Nobody is woken to lead meanwhile: callbacks are short, and this thread leads on unless one
+    // of them was for itself. A change of threads for every answer would cost more than it brings.
     lock.unlock();
     {
         const CallbackScope scope;

@@ -73,7 +73,7 @@ std::vector<StoreUnderTest> stores() {
          .make = make<RedisSite>,
          .between_processes = true,
          .notices_death = false,
-         .rounds = 400},
+         .rounds = 200},
 #endif
     };
 }

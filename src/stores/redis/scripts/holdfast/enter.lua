@@ -9,6 +9,7 @@
 -- include layout.lua
 
 -- The usual case: one contender, and it is admitted to a quiet line.
+local found
 if #KEYS == 1 then
     local key = KEYS[1]
     local nonce, client, owner, host, pid, weight, my_capacity, my_fairness, _, lease, reenter =
@@ -16,7 +17,7 @@ if #KEYS == 1 then
     weight, my_capacity = tonumber(weight), tonumber(my_capacity)
     local capacity, fairness, held, waiting, holders, joined, waiters, next_ticket, earliest_end,
         expiry = my_capacity, my_fairness, 0, 0, 0, 0, 0, 1, NEVER, 0
-    local found = redis.call('HMGET', key, 'head', nonce)
+    found = redis.call('HMGET', key, 'head', nonce)
     if found[1] then
         capacity, fairness, held, waiting, holders, joined, waiters, next_ticket, earliest_end,
             expiry = cmsgpack.unpack(found[1])
@@ -60,7 +61,7 @@ local function open_to(i)
     if redis.call('EXISTS', key .. ':left:' .. nonce) == 1 then return nil, { 'withdrawn', i - 1 } end
     local last = redis.call('GET', key .. ':fence')
     if not next_fence(last) then return nil, { 'fence', i - 1, last } end
-    local line = open(key, { nonce })
+    local line = open(key, { nonce }, found)
     line.last_fence = last
     return line
 end

@@ -34,7 +34,7 @@ end
 
 -- include line.lua
 
-local line = open(key, { nonce })
+local line = open(key, { nonce }, found)
 local one = line.known[nonce]
 plant_tombstone()
 if not one then return { GONE, 0 } end

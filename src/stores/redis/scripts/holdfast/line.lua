@@ -68,28 +68,41 @@ end
 
 -- Opening -------------------------------------------------------------------------------------
 
--- Finds those of the nonces that are in that hash.
-local function find(line, home, nonces)
-    for i, value in ipairs(redis.call('HMGET', home, unpack(nonces))) do
-        local nonce = nonces[i]
-        if value then line.known[nonce] = contender(nonce, home, cmsgpack.unpack(value)) end
+-- Finds those of the nonces that are waiters and not known yet.
+local function find_waiters(line, nonces)
+    local unknown = {}
+    for _, nonce in ipairs(nonces) do
+        if not line.known[nonce] then unknown[#unknown + 1] = nonce end
+    end
+    if #unknown == 0 then return end
+    for i, value in ipairs(redis.call('HMGET', line.records, unpack(unknown))) do
+        local nonce = unknown[i]
+        if value then line.known[nonce] = contender(nonce, line.records, cmsgpack.unpack(value)) end
     end
 end
 
--- Opens a line with those of the nonces that are in it. Memory pressure may evict one of its keys,
--- and an operator may delete one: waiters whose keys disagree are forgotten, and find themselves
--- gone.
-local function open(key, nonces)
-    local head = redis.call('HGET', key, 'head')
-    if not head then return line_of(key, nil, nil, 0, 0, 0, 0, 0, 1, NEVER, 0) end
-    local line = line_of(key, cmsgpack.unpack(head))
-    find(line, key, nonces)
+-- Memory pressure may evict one of the keys, and an operator may delete one: waiters whose keys
+-- disagree are forgotten, and find themselves gone.
+local function open_waiters(line, nonces)
     line.placed = redis.call('ZCARD', line.order)
     local recorded = redis.call('HLEN', line.records)
     line.torn = line.placed ~= line.waiters or recorded ~= line.waiters
     if line.torn then line.placed, line.waiters, line.waiting = 0, 0, 0 end
     line.expiring = line.placed > 0
-    if line.placed > 0 then find(line, line.records, nonces) end
+    if line.placed > 0 then find_waiters(line, nonces) end
+end
+
+-- Opens a line with those of the nonces that are in it. `values`: of the head and the nonces in {R},
+-- when they were read before.
+local function open(key, nonces, values)
+    values = values or redis.call('HMGET', key, 'head', unpack(nonces))
+    if not values[1] then return line_of(key, nil, nil, 0, 0, 0, 0, 0, 1, NEVER, 0) end
+    local line = line_of(key, cmsgpack.unpack(values[1]))
+    for i, nonce in ipairs(nonces) do
+        local value = values[i + 1]
+        if value then line.known[nonce] = contender(nonce, key, cmsgpack.unpack(value)) end
+    end
+    open_waiters(line, nonces)
     return line
 end
 
@@ -218,11 +231,7 @@ end
 local function waiters_from(line, offset, count)
     local nonces = redis.call('ZRANGE', line.order, string.format('%.0f', -line.now), '+inf',
         'BYSCORE', 'LIMIT', offset, count)
-    local unknown = {}
-    for _, nonce in ipairs(nonces) do
-        if not line.known[nonce] then unknown[#unknown + 1] = nonce end
-    end
-    if #unknown > 0 then find(line, line.records, unknown) end
+    find_waiters(line, nonces)
     return nonces
 end
 

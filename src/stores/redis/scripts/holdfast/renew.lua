@@ -5,37 +5,43 @@
 
 -- include layout.lua
 
--- The usual case: one holder, admitted, in a quiet line.
+-- The usual case: one holder in a quiet line, admitted or offered a place.
+local found
 if #ARGV == 2 then
     local key, lease, nonce = KEYS[1], ARGV[1], ARGV[2]
-    local found = redis.call('HMGET', key, 'head', nonce)
+    found = redis.call('HMGET', key, 'head', nonce)
     if not found[1] then return { GONE, 0, -1 } end
     local capacity, fairness, held, waiting, holders, joined, waiters, next_ticket, earliest_end,
         expiry = cmsgpack.unpack(found[1])
     local quiet = waiters == 0 and now < earliest_end
     if quiet and found[2] then
-        local phase, ticket, weight, fence, lease_end, claim_end, since, client, owner, host, pid =
+        local phase, ticket, weight, fence, _, claim_end, since, client, owner, host, pid =
             cmsgpack.unpack(found[2])
-        if phase == 'admitted' then
-            lease_end = now + lease
-            earliest_end = holders == 1 and lease_end or math.min(earliest_end, lease_end)
-            local prolonged = lease_end > expiry
-            if prolonged then expiry = lease_end + GRACE end
-            redis.call('HSET', key,
-                'head', cmsgpack.pack(capacity, fairness, held, waiting, holders, joined, waiters,
-                    next_ticket, earliest_end, expiry),
-                nonce, cmsgpack.pack(phase, ticket, weight, fence, lease_end, claim_end, since,
-                    client, owner, host, pid))
-            if prolonged then redis.call('PEXPIREAT', key, string.format('%.0f', expiry)) end
-            return { ADMITTED, fence, -1 }
+        if phase == 'offered' then
+            local last = redis.call('GET', key .. ':fence')
+            phase, fence, since = 'admitted', next_fence(last), now
+            if not fence then return { 'fence', 0, last } end
+            save_fence(key, fence)
         end
+        local lease_end = now + lease
+        local prolonged = lease_end > expiry
+        if prolonged then expiry = lease_end + GRACE end
+        -- Of a lone holder the end is known; of several, that none is earlier.
+        if holders == 1 or lease_end < earliest_end then earliest_end = lease_end end
+        redis.call('HSET', key,
+            'head', cmsgpack.pack(capacity, fairness, held, waiting, holders, joined, waiters,
+                next_ticket, earliest_end, expiry),
+            nonce, cmsgpack.pack(phase, ticket, weight, fence, lease_end, claim_end, since,
+                client, owner, host, pid))
+        if prolonged then redis.call('PEXPIREAT', key, string.format('%.0f', expiry)) end
+        return { ADMITTED, fence, -1 }
     end
 end
 
 -- include line.lua
 
 local lease, nonces = tonumber(ARGV[1]), { unpack(ARGV, 2) }
-local line = open(KEYS[1], nonces)
+local line = open(KEYS[1], nonces, found)
 
 -- Who is not admitted yet may be by this, and needs a fence then.
 local candidates, first = 0, nil

@@ -45,6 +45,7 @@ if #KEYS == 1 then
 end
 
 -- include line.lua
+-- include moving.lua
 
 -- Of the i-th: its nonce, and what it asks for.
 local function nonce_of(i)
@@ -58,7 +59,8 @@ end
 -- Opens the line of the i-th, or answers why it is refused.
 local function open_to(i)
     local key, nonce = KEYS[i], nonce_of(i)
-    if redis.call('EXISTS', key .. ':left:' .. nonce) == 1 then return nil, { 'withdrawn', i - 1 } end
+    local withdrawn = redis.call('EXISTS', key .. ':left:' .. nonce) == 1
+    if withdrawn then return nil, { 'withdrawn', i - 1 } end
     local last = redis.call('GET', key .. ':fence')
     if not next_fence(last) then return nil, { 'fence', i - 1, last } end
     local line = open(key, { nonce }, found)

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- Who holds a resource and who waits for it. Shows nothing that is over.
--- KEYS[1]: {R}. Answers {} when nobody is there, else { capacity, fairness, holders, waiters }, each
--- of these { nonce, owner, weight, fence, lease left, host, pid, age, ticket } in ticket order.
+-- KEYS[1]: {R}. Answers {} when nobody is there, else { capacity, fairness, holders, waiters }, both
+-- in ticket order, each { nonce, owner, weight, fence, lease left, host, pid, age, ticket }.
 
 -- include layout.lua
 
@@ -9,6 +9,7 @@ local head = redis.call('HGET', KEYS[1], 'head')
 if not head then return {} end
 
 -- include line.lua
+-- include moving.lua
 
 local function all_waiters(line)
     local fields = redis.call('HGETALL', line.records)

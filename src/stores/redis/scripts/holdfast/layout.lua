@@ -13,9 +13,9 @@
 --              earliest_end, expiry
 --   contender  phase, ticket, weight, fence, lease_end, claim_end, since, client, owner, host, pid
 --
--- Each verb does its usual case first, on these values alone, and returns: a quiet line, where
--- nobody waits and nothing has ended. Only then comes line.lua, for defining its functions costs
--- more than all the calls of the usual case.
+-- Enter, renew and leave do their usual case first, on these values alone, and return: one
+-- contender in a quiet line, where nobody waits and nothing has ended. The functions for all other
+-- cases are included behind that, for defining them costs as much as the calls of the usual case.
 
 local time = redis.call('TIME')
 local microseconds = time[1] * 1000000 + time[2]

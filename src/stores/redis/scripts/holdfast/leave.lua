@@ -24,8 +24,9 @@ if found[2] then
         if holders == 1 then
             redis.call('DEL', key)
         else
-            redis.call('HSET', key, 'head', cmsgpack.pack(capacity, fairness, held - weight, waiting,
-                holders - 1, joined, waiters, next_ticket, earliest_end, expiry))
+            redis.call('HSET', key,
+                'head', cmsgpack.pack(capacity, fairness, held - weight, waiting, holders - 1,
+                    joined, waiters, next_ticket, earliest_end, expiry))
             redis.call('HDEL', key, nonce)
         end
         return { phase == 'admitted' and ADMITTED or OFFERED, fence }
@@ -33,6 +34,7 @@ if found[2] then
 end
 
 -- include line.lua
+-- include moving.lua
 
 local line = open(key, { nonce }, found)
 local one = line.known[nonce]

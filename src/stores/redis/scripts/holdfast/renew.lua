@@ -39,6 +39,7 @@ if #ARGV == 2 then
 end
 
 -- include line.lua
+-- include moving.lua
 
 local lease, nonces = tonumber(ARGV[1]), { unpack(ARGV, 2) }
 local line = open(KEYS[1], nonces, found)

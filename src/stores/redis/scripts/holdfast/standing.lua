@@ -3,8 +3,8 @@
 -- KEYS[1]: {R}. ARGV: nonce. Answers state, fence, look.
 
 -- include layout.lua
-
 -- include line.lua
+-- include moving.lua
 
 local line = open(KEYS[1], { ARGV[1] })
 local one = line.known[ARGV[1]]

@@ -8,12 +8,12 @@
 
 -- include layout.lua
 
--- The usual case: one contender, and it is admitted to a quiet line.
+-- The usual case: one contender that is admitted to a quiet line, or does not wait for it.
 local found
 if #KEYS == 1 then
     local key = KEYS[1]
-    local nonce, client, owner, host, pid, weight, my_capacity, my_fairness, _, lease, reenter =
-        unpack(ARGV)
+    local nonce, client, owner, host, pid, weight, my_capacity, my_fairness, patience, lease,
+        reenter = unpack(ARGV)
     weight, my_capacity = tonumber(weight), tonumber(my_capacity)
     local capacity, fairness, held, waiting, holders, joined, waiters, next_ticket, earliest_end,
         expiry = my_capacity, my_fairness, 0, 0, 0, 0, 0, 1, NEVER, 0
@@ -25,8 +25,10 @@ if #KEYS == 1 then
     local quiet = waiters == 0 and now < earliest_end
     local is_new = not found[2] and (holders == 0 or reenter == '0')
     local agrees = capacity == my_capacity and fairness == my_fairness
-    if quiet and is_new and agrees and weight <= capacity - held then
+    local has_room = weight <= capacity - held
+    if quiet and is_new and agrees and (has_room or patience == 'n') then
         if redis.call('EXISTS', key .. ':left:' .. nonce) == 1 then return { 'withdrawn', 0 } end
+        if not has_room then return { GONE, 0, 0, -1 } end
         local last = redis.call('GET', key .. ':fence')
         local fence = next_fence(last)
         if not fence then return { 'fence', 0, last } end

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- Who holds a resource and who waits for it. Shows nothing that is over.
--- KEYS[1]: {R}. Answers {} when nobody is there, else { capacity, fairness, holders, waiters }, both
--- in ticket order, each { nonce, owner, weight, fence, lease left, host, pid, age, ticket }.
+-- KEYS[1]: {R}. Answers {} when nobody is there, else { capacity, fairness, holders, waiters },
+-- both in ticket order, each { nonce, owner, weight, fence, lease left, host, pid, age, ticket }.
 
 -- include layout.lua
 

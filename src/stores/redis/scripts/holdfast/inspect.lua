@@ -29,7 +29,7 @@ local function places(contenders)
     local found = {}
     for i, one in ipairs(contenders) do
         found[i] = { one.nonce, one.owner, one.weight, one.fence, one.lease_end - now,
-            one.host, tonumber(one.pid), now - one.since, one.ticket }
+            one.host, tonumber(one.pid) or 0, now - one.since, one.ticket }
     end
     return found
 end

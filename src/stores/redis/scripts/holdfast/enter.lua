@@ -6,9 +6,53 @@
 -- and it does not wait), or one is refused, nothing of this request is left in any line.
 -- No allow-oom: without memory it is refused before it did anything.
 
--- include line.lua
+-- include layout.lua
 
--- What the i-th asks for: weight, capacity, fairness, and whether it may join its owner's hold.
+-- The usual case: one contender that is admitted to a quiet line, or does not wait for it.
+local found
+if #KEYS == 1 then
+    local key = KEYS[1]
+    local nonce, client, owner, host, pid, weight, my_capacity, my_fairness, patience, lease,
+        reenter = unpack(ARGV)
+    weight, my_capacity = tonumber(weight), tonumber(my_capacity)
+    local capacity, fairness, held, waiting, holders, joined, waiters, next_ticket, earliest_end,
+        expiry = my_capacity, my_fairness, 0, 0, 0, 0, 0, 1, NEVER, 0
+    found = redis.call('HMGET', key, 'head', nonce)
+    if found[1] then
+        capacity, fairness, held, waiting, holders, joined, waiters, next_ticket, earliest_end,
+            expiry = cmsgpack.unpack(found[1])
+    end
+    local quiet = waiters == 0 and now < earliest_end
+    local is_new = not found[2] and (holders == 0 or reenter == '0')
+    local agrees = capacity == my_capacity and fairness == my_fairness
+    local has_room = weight <= capacity - held
+    if quiet and is_new and agrees and (has_room or patience == 'n') then
+        if redis.call('EXISTS', key .. ':left:' .. nonce) == 1 then return { 'withdrawn', 0 } end
+        if not has_room then return { GONE, 0, 0, -1 } end
+        local last = redis.call('GET', key .. ':fence')
+        local fence = next_fence(last)
+        if not fence then return { 'fence', 0, last } end
+        local lease_end = now + lease
+        local prolonged = lease_end > expiry
+        if prolonged then expiry = lease_end + GRACE end
+        save_fence(key, fence)
+        redis.call('HSET', key,
+            'head', cmsgpack.pack(capacity, fairness, held + weight, waiting, holders + 1, joined,
+                waiters, next_ticket + 1, math.min(earliest_end, lease_end), expiry),
+            nonce, cmsgpack.pack('admitted', next_ticket, weight, fence, lease_end, 0, now,
+                client, owner, host, pid))
+        if prolonged then redis.call('PEXPIREAT', key, string.format('%.0f', expiry)) end
+        return { ADMITTED, next_ticket, fence, -1 }
+    end
+end
+
+-- include line.lua
+-- include moving.lua
+
+-- Of the i-th: its nonce, and what it asks for.
+local function nonce_of(i)
+    return ARGV[11 * i - 10]
+end
 local function terms_of(i)
     local at = 11 * i - 11
     return tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7]), ARGV[at + 8], ARGV[at + 11] == '1'
@@ -16,13 +60,13 @@ end
 
 -- Opens the line of the i-th, or answers why it is refused.
 local function open_to(i)
-    local key, nonce = KEYS[i], ARGV[11 * i - 10]
-    local line = open(key, { nonce })
-    local values = redis.call('MGET', key .. ':left:' .. nonce, key .. ':fence')
-    if values[1] then return nil, { 'withdrawn', i - 1 } end
-    -- MGET takes what is no string for nothing; GET does not.
-    local fence = values[2] or redis.call('GET', key .. ':fence')
-    if not accept_fence(line, fence) then return nil, { 'fence', i - 1, fence } end
+    local key, nonce = KEYS[i], nonce_of(i)
+    local withdrawn = redis.call('EXISTS', key .. ':left:' .. nonce) == 1
+    if withdrawn then return nil, { 'withdrawn', i - 1 } end
+    local last = redis.call('GET', key .. ':fence')
+    if not next_fence(last) then return nil, { 'fence', i - 1, last } end
+    local line = open(key, { nonce }, found)
+    line.last_fence = last
     return line
 end
 
@@ -32,48 +76,15 @@ local function agrees(line, capacity, fairness)
     return line.capacity == capacity and line.fairness == fairness
 end
 
--- The admission rule, for a newcomer behind everybody.
-local function admits(line, weight)
-    return has_room(line, weight + (line.fairness == 'f' and line.waiting or 0))
-end
-
 -- The i-th at the end of the line, not yet waiting or admitted.
 local function newcomer(line, i)
     local at = 11 * i - 11
     local one = contender(ARGV[at + 1], nil, 'gone', line.next_ticket, tonumber(ARGV[at + 6]), 0, 0,
-        0, line.now, ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5])
+        0, now, ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5])
     line.next_ticket = line.next_ticket + 1
     keep(line, one, ARGV[at + 10])
     return one
 end
-
-local function answer(reply, state, ticket, fence, look_again)
-    local at = #reply
-    reply[at + 1], reply[at + 2], reply[at + 3], reply[at + 4] = state, ticket, fence, look_again
-end
-
-local lines, simple = {}, true
-for i = 1, #KEYS do
-    local line, refusal = open_to(i)
-    if refusal then return refusal end
-    lines[i] = line
-    local weight, capacity, fairness, joins = terms_of(i)
-    simple = simple and is_quiet(line) and not line.known[ARGV[11 * i - 10]] and not joins
-        and agrees(line, capacity, fairness) and admits(line, weight)
-end
-
-local reply = {}
-if simple then
-    for i, line in ipairs(lines) do
-        local one = newcomer(line, i)
-        admit(line, one)
-        save_quiet(line)
-        answer(reply, ADMITTED, one.ticket, one.fence, -1)
-    end
-    return reply
-end
-
--- include waiters.lua
 
 -- The hold of this owner that has a place of its own.
 local function hold_of(line, owner)
@@ -87,29 +98,31 @@ local function join(line, i, hold)
     local one = newcomer(line, i)
     one.weight, one.fence = 0, hold.fence
     add_holder(line, one, 'admitted')
-    return ADMITTED, one.ticket, one.fence, -1
+    return { ADMITTED, one.ticket, one.fence, -1 }
 end
 
+-- By the admission rule, for one behind everybody.
 local function enter_new(line, i, weight)
-    if admits(line, weight) then
+    local ahead = line.fairness == 'f' and line.waiting or 0
+    if has_room(line, ahead + weight) then
         local one = newcomer(line, i)
         admit(line, one)
-        return ADMITTED, one.ticket, one.fence, -1
+        return { ADMITTED, one.ticket, one.fence, -1 }
     end
     local waits = ARGV[11 * i - 2] == 'w'
-    if not waits then return GONE, 0, 0, -1 end
+    if not waits then return { GONE, 0, 0, -1 } end
     local one = newcomer(line, i)
     add_waiter(line, one)
     local state, fence, look_again = still_waiting(line, one)
-    return state, one.ticket, fence, look_again
+    return { state, one.ticket, fence, look_again }
 end
 
--- Answers state, ticket, fence and look, or nil and why it is refused.
+-- Answers { state, ticket, fence, look }, or nil and why it is refused.
 local function enter(line, i)
-    local known = line.known[ARGV[11 * i - 10]]
+    local known = line.known[nonce_of(i)]
     if known then
         local state, fence, look_again = renew(line, known, ARGV[11 * i - 1])
-        return state, known.ticket, fence, look_again
+        return { state, known.ticket, fence, look_again }
     end
     advance(line)
     local weight, capacity, fairness, joins = terms_of(i)
@@ -122,23 +135,26 @@ local function enter(line, i)
     return join(line, i, hold)
 end
 
--- All or none: those before leave again, and nobody has seen the fences that they would have had.
-local function take_back(count)
-    for i = 1, count do
-        local line = lines[i]
-        take_out(line, line.known[ARGV[11 * i - 10]])
-        line.fence_given = false
-    end
+local lines = {}
+for i = 1, #KEYS do
+    local line, refusal = open_to(i)
+    if refusal then return refusal end
+    lines[i] = line
 end
 
-for i, line in ipairs(lines) do open_waiters(line, { ARGV[11 * i - 10] }) end
-local looked_at, state = 0, ADMITTED
-while state == ADMITTED and looked_at < #lines do
+local reply, looked_at, answer, refusal = {}, 0, nil, nil
+repeat
     looked_at = looked_at + 1
-    local ticket, fence, look_again
-    state, ticket, fence, look_again = enter(lines[looked_at], looked_at)
-    if state then answer(reply, state, ticket, fence, look_again) else reply = ticket end
+    answer, refusal = enter(lines[looked_at], looked_at)
+    for _, value in ipairs(answer or {}) do reply[#reply + 1] = value end
+until refusal or answer[1] ~= ADMITTED or looked_at == #lines
+
+-- All or none: those before leave again, and nobody has seen the fences that they would have had.
+if refusal or answer[1] == GONE then
+    for i = 1, looked_at - 1 do
+        take_out(lines[i], lines[i].known[nonce_of(i)])
+        lines[i].fence_given = false
+    end
 end
-if state == GONE or not state then take_back(looked_at - 1) end
 for i = 1, looked_at do save(lines[i]) end
-return reply
+return refusal or reply

@@ -3,44 +3,62 @@
 -- re-creates: who is not there is gone.
 -- KEYS[1]: {R}. ARGV: lease in milliseconds, nonce... Answers, for each: state, fence, look.
 
+-- include layout.lua
+
+-- The usual case: one holder in a quiet line, admitted or offered a place.
+local found
+if #ARGV == 2 then
+    local key, lease, nonce = KEYS[1], ARGV[1], ARGV[2]
+    found = redis.call('HMGET', key, 'head', nonce)
+    if not found[1] then return { GONE, 0, -1 } end
+    local capacity, fairness, held, waiting, holders, joined, waiters, next_ticket, earliest_end,
+        expiry = cmsgpack.unpack(found[1])
+    local quiet = waiters == 0 and now < earliest_end
+    if quiet and found[2] then
+        local phase, ticket, weight, fence, _, claim_end, since, client, owner, host, pid =
+            cmsgpack.unpack(found[2])
+        if phase == 'offered' then
+            local last = redis.call('GET', key .. ':fence')
+            phase, fence, since = 'admitted', next_fence(last), now
+            if not fence then return { 'fence', 0, last } end
+            save_fence(key, fence)
+        end
+        local lease_end = now + lease
+        local prolonged = lease_end > expiry
+        if prolonged then expiry = lease_end + GRACE end
+        -- Of a lone holder the end is known; of several, that none is earlier.
+        if holders == 1 or lease_end < earliest_end then earliest_end = lease_end end
+        redis.call('HSET', key,
+            'head', cmsgpack.pack(capacity, fairness, held, waiting, holders, joined, waiters,
+                next_ticket, earliest_end, expiry),
+            nonce, cmsgpack.pack(phase, ticket, weight, fence, lease_end, claim_end, since,
+                client, owner, host, pid))
+        if prolonged then redis.call('PEXPIREAT', key, string.format('%.0f', expiry)) end
+        return { ADMITTED, fence, -1 }
+    end
+end
+
 -- include line.lua
+-- include moving.lua
 
 local lease, nonces = tonumber(ARGV[1]), { unpack(ARGV, 2) }
-local line = open(KEYS[1], nonces)
+local line = open(KEYS[1], nonces, found)
 
 -- Who is not admitted yet may be by this, and needs a fence then.
-local function find_fence()
-    for i, nonce in ipairs(nonces) do
-        local one = line.known[nonce]
-        if one and one.phase ~= 'admitted' then
-            local fence = redis.call('GET', line.key .. ':fence')
-            return not accept_fence(line, fence) and { 'fence', i - 1, fence }
-        end
+local candidates, first = 0, nil
+for i, nonce in ipairs(nonces) do
+    local one = line.known[nonce]
+    if one and one.phase ~= 'admitted' then
+        candidates, first = candidates + 1, first or i
     end
 end
-
-local simple = line.stored and is_quiet(line)
-for _, nonce in ipairs(nonces) do simple = simple and line.known[nonce] end
+if first then
+    local last = redis.call('GET', KEYS[1] .. ':fence')
+    line.last_fence = last
+    if not next_fence(last, candidates) then return { 'fence', first - 1, last } end
+end
 
 local reply = {}
-if simple then
-    local refusal = find_fence()
-    if refusal then return refusal end
-    for _, nonce in ipairs(nonces) do
-        local one, at = line.known[nonce], #reply
-        keep(line, one, lease)
-        if one.phase == 'admitted' then note_end(line, one) else admit(line, one) end
-        reply[at + 1], reply[at + 2], reply[at + 3] = ADMITTED, one.fence, -1
-    end
-    save_quiet(line)
-    return reply
-end
-
--- include waiters.lua
-
-if line.stored then open_waiters(line, nonces) end
-local refusal = find_fence()
-if refusal then return refusal end
 for _, nonce in ipairs(nonces) do
     local at = #reply
     reply[at + 1], reply[at + 2], reply[at + 3] = renew(line, line.known[nonce], lease)

@@ -1,50 +1,47 @@
--- The rest of a line: its waiters, who moves when, and who is told. Needs line.lua.
+-- Who moves in a line, when, and who is told. Needs line.lua.
 
 -- How long an offered place stays reserved.
 local CLAIM_TIME = 1000
 
--- Opens the waiters' keys too, and finds those of the nonces that are waiters. Memory pressure may
--- evict one key of the three, and an operator may delete one: waiters whose keys disagree are
--- forgotten, and find themselves gone.
-local function open_waiters(line, nonces)
-    line.order, line.records, line.tellings = line.key .. ':line', line.key .. ':waiters', {}
-    line.loose = line.fairness == 'f'
-    line.placed = redis.call('ZCARD', line.order)
-    local recorded = redis.call('HLEN', line.records)
-    line.torn = line.placed ~= line.waiters or recorded ~= line.waiters
-    if line.torn then line.placed, line.waiters, line.waiting = 0, 0, 0 end
-    line.expiring = line.placed > 0
-    if line.placed == 0 then return end
-    for i, value in ipairs(redis.call('HMGET', line.records, unpack(nonces))) do
-        if value then
-            local nonce = nonces[i]
-            line.known[nonce] = contender(nonce, line.records, cmsgpack.unpack(value))
-        end
-    end
-end
-
 -- Holders -------------------------------------------------------------------------------------
 
-local function is_holder(one)
-    return one.phase == 'admitted' or one.phase == 'offered'
+-- Sets its lease, which the keys are to outlive.
+local function keep(line, one, lease)
+    one.lease_end = line.now + lease
+    one.changed = true
+    if one.lease_end > line.expiry then
+        line.expiry = one.lease_end + GRACE
+        line.prolonged = true
+    end
 end
 
-local function all_holders(line)
-    if line.stored and not line.listed then
-        line.listed = true
-        local fields = redis.call('HGETALL', line.key)
-        for i = 1, #fields, 2 do
-            local nonce = fields[i]
-            if nonce ~= 'head' and not line.known[nonce] then
-                line.known[nonce] = contender(nonce, line.key, cmsgpack.unpack(fields[i + 1]))
-            end
-        end
-    end
-    local found = {}
-    for _, one in pairs(line.known) do
-        if is_holder(one) then found[#found + 1] = one end
-    end
-    return found
+-- Of a lone holder the end is known; of several, that none is earlier: renewals move them.
+local function note_end(line, holder)
+    local ends = holder.lease_end
+    if holder.phase == 'offered' and holder.claim_end < ends then ends = holder.claim_end end
+    if line.holders == 1 or ends < line.earliest_end then line.earliest_end = ends end
+end
+
+local function add_holder(line, one, phase)
+    one.phase = phase
+    one.changed = true
+    line.known[one.nonce] = one
+    line.holders = line.holders + 1
+    line.held = line.held + one.weight
+    if one.weight == 0 then line.joined = line.joined + 1 end
+    note_end(line, one)
+end
+
+-- Admits one that is offered a place, or is not in line.
+local function admit(line, one)
+    line.last_fence = next_fence(line.last_fence)
+    line.fence_given = true
+    one.fence = line.last_fence
+    one.since = line.now
+    one.changed = true
+    if one.phase ~= 'offered' then return add_holder(line, one, 'admitted') end
+    one.phase = 'admitted'
+    note_end(line, one)
 end
 
 -- The one with the lowest ticket among the holders that suit.
@@ -66,17 +63,18 @@ local function hand_to_joined(line, holder)
     heir.changed = true
 end
 
-local function end_hold(line, holder)
+local function remove_holder(line, holder)
     if holder.weight > 0 and line.joined > 0 then hand_to_joined(line, holder) end
-    remove_holder(line, holder)
+    line.holders = line.holders - 1
+    line.held = line.held - holder.weight
+    if holder.weight == 0 then line.joined = line.joined - 1 end
+    if line.holders == 0 then line.earliest_end = NEVER end
     line.loose = true
+    holder.phase = 'gone'
+    holder.changed = true
 end
 
 -- Waiters -------------------------------------------------------------------------------------
-
-local function is_waiter(one)
-    return one.phase == 'waiting' or one.phase == 'lapsed'
-end
 
 local function tell(line, one, word)
     one.told = word
@@ -104,15 +102,7 @@ end
 local function waiters_from(line, offset, count)
     local nonces = redis.call('ZRANGE', line.order, string.format('%.0f', -line.now), '+inf',
         'BYSCORE', 'LIMIT', offset, count)
-    local unknown = {}
-    for _, nonce in ipairs(nonces) do
-        if not line.known[nonce] then unknown[#unknown + 1] = nonce end
-    end
-    if #unknown == 0 then return nonces end
-    for i, value in ipairs(redis.call('HMGET', line.records, unpack(unknown))) do
-        local nonce = unknown[i]
-        line.known[nonce] = contender(nonce, line.records, cmsgpack.unpack(value))
-    end
+    find_waiters(line, nonces)
     return nonces
 end
 
@@ -187,6 +177,11 @@ end
 
 -- Moving --------------------------------------------------------------------------------------
 
+-- Whether that much is free now, whoever waits.
+local function has_room(line, weight)
+    return weight <= line.capacity - line.held
+end
+
 -- Fifo: reserves places for the first in line until one does not fit. That is the stand-by.
 local function pass_on(line)
     line.first = false
@@ -206,8 +201,8 @@ end
 -- does not fit is to look whether they came. Whoever is beyond reach learns of room with its own
 -- renewals, so that a long line of heavy contenders costs nothing each time.
 local function call_bargers(line)
-    local reach = 64
-    local room, called, passed = line.capacity - line.held, false, 0
+    local reach, passed = 64, 0
+    local room, called = line.capacity - line.held, false
     line.first = false
     walk(line, function(one)
         line.first = line.first or one
@@ -227,8 +222,8 @@ local function end_overdue_holders(line)
     for _, one in ipairs(all_holders(line)) do
         local offered = one.phase == 'offered'
         local over = one.lease_end <= line.now
-        if over or offered and one.claim_end <= line.now then
-            end_hold(line, one)
+        if over or (offered and one.claim_end <= line.now) then
+            remove_holder(line, one)
             if offered and over then tell(line, one, 'g') end
             if offered and not over then pass_over(line, one) end
         else
@@ -249,7 +244,7 @@ local function advance(line)
 end
 
 local function take_out(line, one)
-    if is_holder(one) then end_hold(line, one) else remove_waiter(line, one) end
+    if is_holder(one) then remove_holder(line, one) else remove_waiter(line, one) end
     advance(line)
 end
 
@@ -291,40 +286,12 @@ local function renew(line, one, lease)
     return state, fence, look_again
 end
 
--- Saving --------------------------------------------------------------------------------------
+-- Ending --------------------------------------------------------------------------------------
 
-local function save_waiters(line)
-    local fields, left, places = {}, {}, {}
-    for nonce, one in pairs(line.known) do
-        if is_waiter(one) then
-            if one.changed then
-                fields[#fields + 1] = nonce
-                fields[#fields + 1] = encode(one)
-            end
-            if one.unplaced then
-                local score = one.phase == 'waiting' and one.ticket or -one.lease_end
-                places[#places + 1] = string.format('%.0f', score)
-                places[#places + 1] = nonce
-            end
-        elseif one.home == line.records then
-            left[#left + 1] = nonce
-        end
-    end
-    write('HSET', line.records, fields)
-    write('HDEL', line.records, left)
-    write('ZADD', line.order, places)
-    if line.waiters > 0 and (line.prolonged or not line.expiring) then
-        local expiry = string.format('%.0f', line.expiry)
-        redis.call('PEXPIREAT', line.order, expiry)
-        redis.call('PEXPIREAT', line.records, expiry)
-    end
-end
-
+-- It became the stand-by, or waits for another one now, when somebody before it moved.
 local function tell_stand_by(line)
     local one = line.vacated and stand_by(line)
-    if one and one.ticket > line.vacated and not one.told then
-        tell(line, one, 'w')
-    end
+    if one and one.ticket > line.vacated and not one.told then tell(line, one, 'w') end
 end
 
 -- An ACL may forbid the channel: then they find out when they look or renew.
@@ -343,10 +310,11 @@ local function publish(line)
     end
 end
 
+-- When nobody is left, nothing is left but the fence.
 local function save(line)
     tell_stand_by(line)
     if line.torn then redis.call('DEL', line.order, line.records) end
-    if line.fence_given then save_fence(line) end
+    if line.fence_given then save_fence(line.key, line.last_fence) end
     if line.holders + line.waiters > 0 then
         save_holders(line)
         save_waiters(line)

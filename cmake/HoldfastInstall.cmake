@@ -35,19 +35,13 @@ install(FILES
   "${CMAKE_CURRENT_BINARY_DIR}/holdfast-config-version.cmake"
   DESTINATION "${package_folder}")
 if(NOT BUILD_SHARED_LIBS)
-  install(FILES cmake/FindLMDB.cmake cmake/FindHiredis.cmake DESTINATION "${package_folder}")
+  file(GLOB find_modules CONFIGURE_DEPENDS cmake/Find*.cmake)
+  install(FILES ${find_modules} DESTINATION "${package_folder}")
 endif()
 
 # A program that links the shared library needs nothing else; one that links the static library
 # needs what is inside, also when it does not say --static.
-set(pc_requires "")
-if("local" IN_LIST HOLDFAST_STORES)
-  list(APPEND pc_requires lmdb)
-endif()
-if("redis" IN_LIST HOLDFAST_STORES)
-  list(APPEND pc_requires hiredis libssl libcrypto)
-endif()
-list(JOIN pc_requires ", " pc_requires)
+list(JOIN holdfast_pkg_config ", " pc_requires)
 if(BUILD_SHARED_LIBS)
   set(pc_dependencies "Libs: -L\${libdir} -lholdfast")
 else()

@@ -1,5 +1,5 @@
-# Checks HOLDFAST_STORES, finds what the stores in it need (holdfast_needs_STORE), and tells those
-# with a server (holdfast_servers) from the embedded ones (holdfast_embedded).
+# Checks HOLDFAST_STORES, tells those with a server (holdfast_servers) from the embedded ones
+# (holdfast_embedded), and finds what they need.
 
 set(holdfast_known_stores memory local redis)
 foreach(store IN LISTS HOLDFAST_STORES)
@@ -17,12 +17,26 @@ find_package(Threads REQUIRED)
 # For the ledger; of the header alone, nothing is linked.
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
 mark_as_advanced(XXHASH_INCLUDE_DIR)
-if("local" IN_LIST HOLDFAST_STORES)
-  find_package(LMDB REQUIRED)
-  set(holdfast_needs_local LMDB::LMDB)
-endif()
-if("redis" IN_LIST HOLDFAST_STORES)
-  find_package(Hiredis REQUIRED)
-  find_package(OpenSSL REQUIRED)
-  set(holdfast_needs_redis Hiredis::hiredis OpenSSL::SSL OpenSSL::Crypto)
-endif()
+
+# holdfast_store_needs(<store> PACKAGES <name>... TARGETS <target>... PKG_CONFIG <name>...)
+# If the store is to be built. The targets are linked (holdfast_needs_STORE); packages, and the same
+# by pkg-config's names, are what a user of the static library has to find as well
+# (holdfast_packages, holdfast_pkg_config).
+function(holdfast_store_needs store)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PACKAGES;TARGETS;PKG_CONFIG")
+  if(NOT store IN_LIST HOLDFAST_STORES)
+    return()
+  endif()
+  foreach(package IN LISTS arg_PACKAGES)
+    find_package(${package} REQUIRED)
+  endforeach()
+  set(holdfast_needs_${store} ${arg_TARGETS} PARENT_SCOPE)
+  set(holdfast_packages ${holdfast_packages} ${arg_PACKAGES} PARENT_SCOPE)
+  set(holdfast_pkg_config ${holdfast_pkg_config} ${arg_PKG_CONFIG} PARENT_SCOPE)
+endfunction()
+
+holdfast_store_needs(local PACKAGES LMDB TARGETS LMDB::LMDB PKG_CONFIG lmdb)
+holdfast_store_needs(redis
+  PACKAGES Hiredis OpenSSL
+  TARGETS Hiredis::hiredis OpenSSL::SSL OpenSSL::Crypto
+  PKG_CONFIG hiredis libssl libcrypto)

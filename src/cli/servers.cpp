@@ -50,7 +50,9 @@ void become_program_for(const std::string& url, Words words) {
     const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     for (const char* const place : places) {
         execv((folder / place).c_str(), words.data());
-        if (errno != ENOENT) refuse((folder / place).lexically_normal(), errno);
+        if (errno != ENOENT && errno != ENOTDIR) {
+            refuse((folder / place).lexically_normal(), errno);
+        }
     }
     refuse((folder / places.front()).lexically_normal(), ENOENT);
 }

@@ -100,5 +100,37 @@ TEST(OpenLocalStoreUrl, RefusesAFolderThatIsNotAbsolute) {
 }
 #endif
 
+#ifdef HOLDFAST_STORE_REDIS
+TEST(OpenRedisStore, EachOfItsSchemesIsListed) {
+    EXPECT_THAT(refusal_of("nope:"), HasSubstr("redis, rediss, redis+unix"));
+}
+
+TEST(OpenRedisStore, OnlyTheSchemeWithTlsTakesItsFiles) {
+    for (const std::string parameter : {"tls_ca", "tls_cert", "tls_key"}) {
+        EXPECT_EQ(prefix_in_store("rediss://host?" + parameter + "=/file"), "holdfast/");
+        for (const std::string url : {"redis://host?", "redis+unix:///socket?"}) {
+            EXPECT_THAT(refusal_of(url + parameter + "=/file"),
+                        HasSubstr("unknown parameter '" + parameter + "'"));
+        }
+    }
+}
+
+TEST(OpenRedisStore, PutsNoPrefixBeforeNamesThatOthersUseToo) {
+    for (const std::string url : {"redis://host?", "rediss://host?", "redis+unix:///socket?"}) {
+        EXPECT_EQ(prefix_in_store(url), "holdfast/");
+        EXPECT_EQ(prefix_in_store(url + "layout=holdfast"), "holdfast/");
+        EXPECT_EQ(prefix_in_store(url + "layout=plain"), "");
+        EXPECT_EQ(prefix_in_store(url + "layout=redisson"), "");
+        EXPECT_EQ(prefix_in_store(url + "layout=redisson&prefix=a%2F"), "a/");
+    }
+}
+
+TEST(OpenRedisStore, TakesAFileForThePasswordOnEveryScheme) {
+    for (const std::string url : {"redis://host", "rediss://host", "redis+unix:///socket"}) {
+        EXPECT_EQ(prefix_in_store(url + "?password_file=/file&prefix="), "");
+    }
+}
+#endif
+
 }  // namespace
 }  // namespace holdfast

@@ -1,0 +1,3 @@
+local function part(text)
+    return { text; #text }
+end

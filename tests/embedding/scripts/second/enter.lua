@@ -1,0 +1,3 @@
+#!lua
+-- include ../common.lua
+return text

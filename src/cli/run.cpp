@@ -102,10 +102,20 @@ public:
         // A shell that waits for us wants to see it: it ends a loop then.
         const int signal = supervision.terminal_signal();
         if (signal != 0 && answer == ended_by_signal + signal) throw EndedBySignal{signal};
+        obey_terminal(signals);
         return answer;
     }
 
 private:
+    /// By a key that was pressed since the command's end we die as anybody would. All else was
+    /// meant for the command, and shall not make it look as if it had not come to its own end.
+    static void obey_terminal(const Signals& signals) {
+        while (const auto arrived = signals.next()) {
+            if (arrived->from_terminal) throw EndedBySignal{arrived->number};
+        }
+        signals.ignore();
+    }
+
     int without_warden(int error) const {
         const std::string why = error == 0
                                     ? "its warden was killed"

@@ -79,6 +79,15 @@ void Signals::obey() const {
     }
 }
 
+void Signals::ignore() const noexcept {
+    struct sigaction ignored {};
+    ignored.sa_handler = SIG_IGN;
+    for (const int signal : read_by_us) {
+        // Of a child that has ended we want to know still.
+        if (signal != SIGCHLD) sigaction(signal, &ignored, nullptr);
+    }
+}
+
 void fail_instead_of_dying_at_the_file_size_limit() {
     if (is_ignored(SIGXFSZ)) return;
     struct sigaction nothing {};

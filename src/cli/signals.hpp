@@ -36,6 +36,9 @@ public:
     /// Does what those that are here already ask for. Throws EndedBySignal.
     void obey() const;
 
+    /// Nobody is left to get them: what is here, and what comes yet, is lost.
+    void ignore() const noexcept;
+
     /// Readable when next() has something.
     int descriptor() const noexcept { return descriptor_.get(); }
     /// Gives them back in a process that becomes the command: it shall start as we did.

@@ -67,10 +67,12 @@ int Supervision::until_end() {
         look_at_time(now);
         look_at_command(now);
         if (in_wardens_place_) cleared_ = in_wardens_place_->round();
-        if (over()) return status_.value_or(0);
+        if (over()) break;
         wait_for_news();
         take_signals();
     }
+    take_last_signals();
+    return status_.value_or(0);
 }
 
 bool Supervision::over() const {
@@ -103,6 +105,14 @@ void Supervision::take_signals() {
         } else if (arrived->number != SIGCHLD) {
             pass_on(*arrived);
         }
+    }
+}
+
+/// The command may have died by the terminal's before we have looked for ours, which is here by
+/// then. All others come too late to be passed on.
+void Supervision::take_last_signals() {
+    while (const auto arrived = signals_.next()) {
+        if (arrived->from_terminal) terminal_signal_ = arrived->number;
     }
 }
 

@@ -47,6 +47,7 @@ private:
     void wait_for_news();
     BootTime next_duty() const;
     void take_signals();
+    void take_last_signals();
     void pass_on(const Arrived& signal);
     void stop(int signal);
     void look_at_command(BootTime now);

@@ -12,7 +12,7 @@ import termios
 import time
 
 from in_a_shell import InAShell
-from program import until
+from program import stat_of, until
 
 PATIENCE = 30
 
@@ -139,18 +139,6 @@ def folder_of(pid):
 
 def name_of(pid):
     return stat_of(pid).partition("(")[2].rpartition(")")[0]
-
-
-def state_of(pid):
-    """R for running, S for sleeping, T for stopped; see proc(5)."""
-    return stat_of(pid).rpartition(") ")[2][:1]
-
-
-def stat_of(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return ""
 
 
 class AtATerminal(InAShell):

@@ -1,15 +1,24 @@
 """What the tests of the program share: they drive it as its users do, on the embedded store, in a
 folder of each test's own."""
 
+import fcntl
 import json
 import os
 import pathlib
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 import unittest
 
 PROGRAM = os.environ.get("HOLDFAST_PROGRAM", "build/holdfast")
+
+# A shell whose name fills a pipe of one page. Under --verbose the line that tells of its start does
+# not fit behind those before it, nor another one behind it, so that the wrapper stands there until
+# they are read.
+PAGE = 4096
+LONG_NAMED_SHELL = "/" + "./" * 2000 + "bin/sh"
 
 
 def until(condition, seconds=20):
@@ -18,6 +27,41 @@ def until(condition, seconds=20):
         if time.monotonic() > deadline:
             raise TimeoutError("it did not come to pass")
         time.sleep(0.005)
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            return [int(child) for child in file.read().split()]
+    except FileNotFoundError:
+        return []
+
+
+def stat_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return ""
+
+
+def state_of(pid):
+    """R for running, S for sleeping, T for stopped; see proc(5)."""
+    return stat_of(pid).rpartition(") ")[2][:1]
+
+
+def is_there(pid):
+    return state_of(pid) not in ("", "Z", "X")
+
+
+def warden_has_ended(wrapper):
+    """And its last report has come. A wrapper reaps it only when it is about to end itself."""
+    return [is_there(child) for child in children(wrapper)] == [False]
+
+
+def has_told_of_its_start(wrapper, lines):
+    """That of a long-named shell; and stands at the line behind it."""
+    unread = struct.unpack("i", fcntl.ioctl(lines, termios.FIONREAD, bytes(4)))[0]
+    return unread >= len(LONG_NAMED_SHELL) and state_of(wrapper) == "S"
 
 
 class OnALocalStore(unittest.TestCase):

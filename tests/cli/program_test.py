@@ -7,8 +7,12 @@ import sys
 import time
 import unittest
 
-from program import PROGRAM, OnALocalStore, until
+from program import (
+    LONG_NAMED_SHELL, PAGE, PROGRAM, OnALocalStore, has_told_of_its_start, until,
+    warden_has_ended,
+)
 
+PASSED_ON = ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2")
 COUNT = "n=$(cat counter); echo $((n + 1)) > counter"
 
 
@@ -310,7 +314,7 @@ class Environment(OnALocalStore):
 
 class Signals(OnALocalStore):
     def test_the_command_gets_them(self):
-        for name in ("HUP", "INT", "QUIT", "TERM", "USR1", "USR2"):
+        for name in PASSED_ON:
             with self.subTest(name):
                 script = f'trap "echo got; exit 5" {name}; echo in; while :; do sleep 0.05; done'
                 holder = self.start("run", "a", "--", "sh", "-c", script)
@@ -318,6 +322,34 @@ class Signals(OnALocalStore):
                 holder.send_signal(getattr(signal, "SIG" + name))
                 out, _ = holder.communicate(timeout=20)
                 self.assertEqual((out, holder.returncode), ("got\n", 5))
+
+    def start_and_let_it_end(self):
+        """The command has ended, and the wrapper has not seen it yet."""
+        words = ("run", "--verbose", "a", "--", LONG_NAMED_SHELL, "-c", "exit 5")
+        wrapper = self.start(*words, pipesize=PAGE)
+        until(lambda: warden_has_ended(wrapper.pid))
+        return wrapper
+
+    def test_one_that_comes_when_the_command_has_ended_does_not_change_its_code(self):
+        for name in PASSED_ON:
+            with self.subTest(name):
+                wrapper = self.start_and_let_it_end()
+                wrapper.send_signal(getattr(signal, "SIG" + name))
+                _, err = wrapper.communicate(timeout=20)
+                self.assertEqual(wrapper.returncode, 5, err)
+                self.assertIn("] released\n", err)
+
+    def test_nor_does_one_that_comes_while_the_lock_is_given_back(self):
+        for name in PASSED_ON:
+            with self.subTest(name):
+                wrapper = self.start_and_let_it_end()
+                self.assertIn("] connected to ", wrapper.stderr.readline())
+                self.assertIn("] a: acquired ", wrapper.stderr.readline())
+                until(lambda: has_told_of_its_start(wrapper.pid, wrapper.stderr))
+                wrapper.send_signal(getattr(signal, "SIG" + name))
+                _, err = wrapper.communicate(timeout=20)
+                self.assertEqual(wrapper.returncode, 5, err)
+                self.assertIn("] released\n", err)
 
     def test_a_waiter_leaves_the_line_and_dies_by_it(self):
         self.hold("a")

@@ -1,8 +1,11 @@
 """`holdfast run` at a terminal, beside flock(1): typing, the keys that send signals, jobs, pipes,
 hanging up; and without a terminal, as cron has it."""
 
+import fcntl
 import os
 import re
+import resource
+import shlex
 import signal
 import socket
 import subprocess
@@ -11,9 +14,11 @@ import time
 import unittest
 
 from at_a_terminal import (
-    END_OF_INPUT, FLOCK, HOLDFAST, INTERRUPT, QUIT, STOP, AtATerminal, state_of, works_in,
+    END_OF_INPUT, FLOCK, HOLDFAST, INTERRUPT, QUIT, STOP, AtATerminal, works_in,
 )
-from program import until
+from program import (
+    LONG_NAMED_SHELL, PAGE, has_told_of_its_start, state_of, until, warden_has_ended,
+)
 
 COUNTS_INTERRUPTS = """#!/usr/bin/env python3
 import os, select, signal, sys
@@ -230,6 +235,68 @@ class Interrupted(AtATerminal):
         shown, code = shell.prompt()
         self.assertEqual(code, 131)
         self.assertNotIn("dumped", shown)
+
+    def test_when_the_command_has_died_by_it_before_we_have_looked(self):
+        for key, number in ((INTERRUPT, signal.SIGINT), (QUIT, signal.SIGQUIT)):
+            with self.subTest(number.name):
+                terminal, lines = self.start_and_hold_up("echo ready; exec sleep 60")
+                terminal.read("ready\r\n")
+                terminal.press(key)
+                until(lambda: warden_has_ended(terminal.leader))
+                self.assertIn("] released\n", lines.read())
+                self.assert_died_by(number, terminal)
+
+    def test_when_the_command_has_handled_it_before_we_have_looked(self):
+        terminal, lines = self.start_and_hold_up("trap 'exit 9' INT; echo ready; read x")
+        terminal.read("ready\r\n")
+        terminal.press(INTERRUPT)
+        until(lambda: warden_has_ended(terminal.leader))
+        self.assertIn("] released\n", lines.read())
+        self.assertEqual(os.waitstatus_to_exitcode(terminal.wait_for_leader()), 9)
+
+    def test_while_the_lock_is_given_back(self):
+        for key, number in ((INTERRUPT, signal.SIGINT), (QUIT, signal.SIGQUIT)):
+            with self.subTest(number.name):
+                terminal, lines = self.start_and_hold_up("exit 5")
+                until(lambda: warden_has_ended(terminal.leader))
+                self.assertIn("] connected to ", lines.readline())
+                self.assertIn("] a: acquired ", lines.readline())
+                until(lambda: has_told_of_its_start(terminal.leader, lines))
+                terminal.press(key)
+                terminal.read(re.escape("^" + chr(ord(key) + 64)))
+                self.assertIn("] released\n", lines.read())
+                self.assert_died_by(number, terminal)
+
+    def start_and_hold_up(self, script):
+        """A wrapper that stands at its line of the start; and the pipe with what it tells."""
+        lines = self.pipe_of_a_page("lines")
+        command = shlex.join([LONG_NAMED_SHELL, "-c", script])
+        self.allow_cores()
+        line = f"exec holdfast run --verbose a -- {command} 2> ../lines"
+        return self.terminal("sh", "-c", line), lines
+
+    def allow_cores(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+        resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_CORE, (soft, hard))
+
+    def assert_died_by(self, number, terminal):
+        status = terminal.wait_for_leader()
+        self.assertEqual(os.waitstatus_to_exitcode(status), -number)
+        self.assertFalse(os.WCOREDUMP(status), "the wrapper has left a core")
+
+    def pipe_of_a_page(self, name):
+        """Its reading end."""
+        path = self.folder / name
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+        # Does not wait for the other end, which shall find it as it has to be.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, PAGE)
+        os.set_blocking(descriptor, True)
+        lines = open(descriptor)
+        self.addCleanup(lines.close)
+        return lines
 
 
 class Stopped(AtATerminal):

@@ -8,7 +8,7 @@ import sys
 import time
 import unittest
 
-from program import PROGRAM, OnALocalStore, until
+from program import PROGRAM, OnALocalStore, children, is_there, state_of, until
 
 # Ignores TERM, and so does what it has started: a child, a grandchild whose parent is gone, and one
 # in a session of its own. Each writes its pid.
@@ -29,22 +29,6 @@ LOOK %= " ".join(FAMILY)
 def ours(err):
     """Without what the shells say of their children."""
     return "".join(line for line in err.splitlines(True) if line.startswith("holdfast: "))
-
-
-def children(pid):
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children") as file:
-            return [int(child) for child in file.read().split()]
-    except FileNotFoundError:
-        return []
-
-
-def is_there(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
 
 
 class WithAFamily(OnALocalStore):
@@ -166,6 +150,7 @@ class Killed(WithAFamily):
         (command,) = children(warden)
         os.kill(warden, signal.SIGKILL)
         os.kill(command, signal.SIGKILL)
+        until(lambda: not is_there(warden))
         self.end(holder)
         _, err = waiter.communicate(timeout=20)
         self.assertEqual((waiter.returncode, err),
@@ -238,7 +223,7 @@ class StandingStill(WithAFamily):
         until(lambda: len(self.family()) == len(FAMILY))
         fence = self.fence()
         wrapper.send_signal(signal.SIGTSTP)
-        until(lambda: "T" in self.state_of(wrapper.pid))
+        until(lambda: state_of(wrapper.pid) == "T")
         wrapper.send_signal(signal.SIGCONT)
         until(lambda: self.listed("a")[0]["holders"][0]["lease_left_ms"] <= 3000)
         wrapper.send_signal(signal.SIGSTOP)
@@ -253,16 +238,11 @@ class StandingStill(WithAFamily):
         wrapper = self.start("run", "--lease", "30s", "a", "--", "sh", "-c", script)
         self.assertEqual(wrapper.stdout.readline(), "in\n")
         wrapper.send_signal(signal.SIGSTOP)
-        until(lambda: "T" in self.state_of(wrapper.pid))
+        until(lambda: state_of(wrapper.pid) == "T")
         wrapper.send_signal(signal.SIGCONT)
         (self.folder / "go").write_text("go\n")
         out, err = wrapper.communicate(timeout=20)
         self.assertEqual((wrapper.returncode, out, err), (0, "on\n", ""))
-
-    @staticmethod
-    def state_of(pid):
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0]
 
     def test_stopped_like_a_job_it_keeps_the_lock(self):
         """As flock(1) does: the lease is lengthened before it stops."""
@@ -271,7 +251,7 @@ class StandingStill(WithAFamily):
                              process_group=0)
         self.assertEqual(wrapper.stdout.readline(), "in\n")
         wrapper.send_signal(signal.SIGTSTP)
-        until(lambda: "T" in self.state_of(wrapper.pid))
+        until(lambda: state_of(wrapper.pid) == "T")
         (resource,) = self.listed("a")
         self.assertGreater(resource["holders"][0]["lease_left_ms"], 3_600_000)
         self.assertEqual(self.call("run", "-w", "2s", "a", "--", "true")[0], 75)

@@ -108,6 +108,8 @@ void RedisWire::submit(Command command, Answered answered, Endurance endurance) 
                        .endurance = endurance});
     if (may_send()) {
         flush(lock);
+        // Whoever leads is to poll for room. What is wrong, reading will find out.
+        if (!unsent_.empty()) poke();
     } else if (!requests_.ready()) {
         // Whoever leads may be asleep over a connection that nobody needed.
         poke();
@@ -146,8 +148,7 @@ void RedisWire::flush(Lock& lock) {
         if (requests_.socket() != socket) continue;
         if (transfer.bytes < bytes.size()) {
             unsent_.insert(0, bytes, transfer.bytes);
-            // What is wrong, reading will find out; and poll() tells when there is room again.
-            poke();
+            if (transfer.outcome == Socket::Outcome::failed) socket->shut_down();
             break;
         }
         if (batch_sizes_.size() >= most_batches) break;
@@ -158,8 +159,11 @@ void RedisWire::flush(Lock& lock) {
 void RedisWire::turn(std::optional<Moment> until, Due& due) {
     std::array<pollfd, 3> polled{};
     {
-        const std::lock_guard guard(mutex_);
+        Lock lock(mutex_);
         serve(BootClock::now(), due);
+        // It may be connected by this, or held back no more, and then nothing comes in that would
+        // end the poll().
+        if (may_send()) flush(lock);
         if (!due.empty()) return;
         until = earliest(until);
         polled[0] = {.fd = interrupt_descriptor(), .events = POLLIN, .revents = 0};

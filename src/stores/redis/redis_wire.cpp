@@ -199,7 +199,7 @@ std::optional<Moment> RedisWire::earliest(std::optional<Moment> until) const {
     if (wants_pushes_) {
         also(pushes_link_.deadline());
         also(pong_due_);
-        if (pushes_link_.ready()) also(next_ping_);
+        if (pushes_link_.ready() && !pong_due_) also(next_ping_);
         if (pushes_link_.state() == Link::State::down) also(pushes_backoff_.next);
     }
     if (first == Moment::max()) return std::nullopt;
@@ -326,8 +326,6 @@ void RedisWire::serve_pushes(Moment now, Due& due) {
 void RedisWire::pushes_ready(Due& due) {
     pushes_backoff_.succeeded();
     next_ping_ = BootClock::now() + ping_interval;
-    pong_due_.reset();
-    unsent_ping_.clear();
     if (pushes_.tracked && requests_.ready()) track();
     listening_ = ++periods_;
     missed(due);
@@ -337,6 +335,7 @@ void RedisWire::pushes_ready(Due& due) {
 void RedisWire::pushes_lost(Moment now, Due& due) {
     listening_ = 0;
     pong_due_.reset();
+    unsent_ping_.clear();
     pushes_backoff_.failed(now);
     missed(due);
 }

@@ -183,6 +183,13 @@ void RedisWire::turn(std::optional<Moment> until, Due& due) {
     if (may_send() || (!unsent_.empty() && !flushing_ && requests_.ready())) flush(lock);
 }
 
+/// Not always that of the first: what is sent again keeps its own.
+Moment RedisWire::earliest_deadline(const std::deque<Request>& requests) {
+    Moment first = Moment::max();
+    for (const Request& request : requests) first = std::min(first, request.deadline);
+    return first;
+}
+
 /// When the next thing is due by itself.
 std::optional<Moment> RedisWire::earliest(std::optional<Moment> until) const {
     Moment first = until.value_or(Moment::max());
@@ -190,9 +197,9 @@ std::optional<Moment> RedisWire::earliest(std::optional<Moment> until) const {
         if (moment) first = std::min(first, *moment);
     };
     also(requests_.deadline());
-    if (!in_flight_.empty()) also(in_flight_.front().deadline);
+    also(earliest_deadline(in_flight_));
     if (!outbox_.empty()) {
-        also(outbox_.front().deadline);
+        also(earliest_deadline(outbox_));
         if (held_back_until_ != Moment{}) also(held_back_until_);
         if (requests_.state() == Link::State::down) also(requests_backoff_.next);
     }
@@ -224,6 +231,7 @@ void RedisWire::serve_requests(Moment now, Due& due) {
     if (!pushes_.tracked || !pushes_link_.ready()) return;
     // What the last connection had read is tracked no more.
     track();
+    listening_ = ++periods_;
     missed(due);
 }
 
@@ -247,6 +255,8 @@ void RedisWire::attempt_failed(const Failure& failure, Moment now, Due& due) {
 /// What was under way is sent again on the next connection, before all else.
 void RedisWire::lost(Moment now) {
     requests_backoff_.failed(now);
+    std::erase_if(in_flight_, &RedisWire::is_of_connection);
+    std::erase_if(outbox_, &RedisWire::is_of_connection);
     for (Request& request : in_flight_) request.repeated = true;
     outbox_.insert(outbox_.begin(), std::make_move_iterator(in_flight_.begin()),
                    std::make_move_iterator(in_flight_.end()));
@@ -291,7 +301,7 @@ void RedisWire::settle(Request request, Reply reply, Due& due) {
 }
 
 void RedisWire::expire(Moment now, Due& due) {
-    if (!in_flight_.empty() && now >= in_flight_.front().deadline) {
+    if (now >= earliest_deadline(in_flight_)) {
         // Answers come in order: without this one there will be none of the others either.
         requests_.close();
         lost(now);
@@ -350,10 +360,13 @@ void RedisWire::missed(Due& due) {
 void RedisWire::track() {
     const auto& greeted = pushes_link_.greeted();
     const auto number = std::to_string(greeted[greeted.size() - 2].integer);
+    // An older one names a second connection that is gone.
+    std::erase_if(outbox_, &RedisWire::is_of_connection);
     // First of all, so that no read before it goes untracked.
     outbox_.push_front({.command = {"CLIENT", "TRACKING", "ON", "REDIRECT", number},
                         .answered = [](const Answer&) {},
-                        .deadline = BootClock::now() + address_.request_timeout});
+                        .deadline = Moment::max(),
+                        .of_connection = true});
 }
 
 void RedisWire::ping(Moment now, Due& due) {

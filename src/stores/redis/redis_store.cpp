@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <utility>
 
 #include <holdfast/error.hpp>
@@ -48,7 +49,7 @@ public:
                                          std::chrono::milliseconds lease) override;
     Pending<Standing> leave(const Ticket& ticket) override;
     Pending<std::vector<Line>> inspect(std::string prefix) override {
-        return list(wire_, *layout_, std::move(prefix));
+        return list(wire_, *layout_, weak_from_this(), std::move(prefix));
     }
     Capabilities capabilities() const override { return layout_->capabilities(); }
     Wire& wire() override { return wire_; }
@@ -84,14 +85,27 @@ private:
     RedisWire wire_;
 };
 
-/// A renewal of many tickets: a script for each resource, one answer in the end.
+/// A renewal of many tickets: a script for each resource, one answer in the end. Callbacks of
+/// several turns may run at the same time.
 struct RedisStore::Renewing {
     std::shared_ptr<Flight<std::vector<Standing>>> flight;
     std::vector<Ticket> tickets;
+    Moment lease_end;
+
+    std::mutex mutex = {};
     std::vector<Standing> standings;
     std::size_t due = 0;
-    Moment lease_end;
     std::optional<Failure> failure = std::nullopt;
+
+    /// Whether that was the last one.
+    bool take(const std::vector<std::size_t>& which, const Result<std::vector<Standing>>& result) {
+        const std::lock_guard guard(mutex);
+        if (!result.ok()) failure = result.failure();
+        for (std::size_t i = 0; result.ok() && i < which.size(); ++i) {
+            standings[which[i]] = result.value()[i];
+        }
+        return --due == 0;
+    }
 };
 
 void RedisStore::connect() {
@@ -185,10 +199,9 @@ Pending<Standing> RedisStore::standing(const Ticket& ticket) {
 Pending<std::vector<Standing>> RedisStore::renew(std::span<const Ticket> tickets,
                                                  std::chrono::milliseconds lease) {
     const auto renewing = std::make_shared<Renewing>(
-        Renewing{.flight = std::make_shared<Flight<std::vector<Standing>>>(wire_),
-                 .tickets = {tickets.begin(), tickets.end()},
-                 .standings = std::vector<Standing>(tickets.size()),
-                 .lease_end = BootClock::now() + lease});
+        std::make_shared<Flight<std::vector<Standing>>>(wire_),
+        std::vector<Ticket>(tickets.begin(), tickets.end()), BootClock::now() + lease);
+    renewing->standings.resize(tickets.size());
     std::map<std::string_view, std::vector<std::size_t>> by_resource;
     for (std::size_t i = 0; i < tickets.size(); ++i) {
         by_resource[renewing->tickets[i].resource].push_back(i);
@@ -221,11 +234,9 @@ void RedisStore::renewed(Renewing& renewing, const std::vector<std::size_t>& whi
     const auto result = answer.result.ok() ? answers_.standings(answer.result.value(), which.size())
                                            : Result<std::vector<Standing>>(answer.result.failure());
     for (std::size_t i = 0; result.ok() && i < which.size(); ++i) {
-        renewing.standings[which[i]] = result.value()[i];
         settled(renewing.tickets[which[i]].nonce, result.value()[i], renewing.lease_end);
     }
-    if (!result.ok()) renewing.failure = result.failure();
-    if (--renewing.due > 0) return;
+    if (!renewing.take(which, result)) return;
     if (renewing.failure) {
         renewing.flight->complete(*renewing.failure);
     } else {

@@ -25,6 +25,11 @@ using State = Standing::State;
 /// How long a delayed enter is refused after the leave that looked for it.
 constexpr std::chrono::milliseconds tombstone_time = 1min;
 
+Failure with_unknown_effect(Failure failure) {
+    failure.effect = Effect::unknown;
+    return failure;
+}
+
 /// Ends the place of a contender whose enter was sent more than once: a copy may still come.
 constexpr char sent_again = '!';
 
@@ -68,8 +73,9 @@ private:
     Result<std::vector<Entry>> entered(Answer answer, std::span<const Contender> contenders);
     Result<Standing> left(Answer answer);
     void take_back(const Result<std::vector<Entry>>& result, std::span<const Contender> contenders);
+    void withdraw(std::span<const Contender> contenders);
     void renewed(Renewing& renewing, const std::vector<std::size_t>& which, Answer answer);
-    bool is_over(const std::optional<Waiter>& waiter) const;
+    bool is_over(const std::optional<Waiter>& waiter);
     void settled(const Nonce& nonce, const Standing& standing, Moment lease_end);
     void departed(const std::optional<Waiter>& waiter, const Standing& standing);
     void ask_for(const Ticket& ticket);
@@ -163,9 +169,11 @@ Result<std::vector<Entry>> RedisStore::entered(Answer answer,
         const Standing standing = i < looked_at ? result.value()[i].standing : Standing{};
         if (standing.state != State::waiting) waiters_.remove(contenders[i].nonce);
     }
-    if (result.ok() && answer.repeated) {
-        for (Entry& entry : result.value()) entry.ticket.place += sent_again;
-    }
+    if (!answer.repeated) return result;
+    // Whoever is not in line now may still come to be, by a copy that is on its way.
+    if (!result.ok()) return with_unknown_effect(result.failure());
+    if (result.value().back().standing.state == State::gone) withdraw(contenders);
+    for (Entry& entry : result.value()) entry.ticket.place += sent_again;
     return result;
 }
 
@@ -176,8 +184,14 @@ void RedisStore::take_back(const Result<std::vector<Entry>>& result,
     if (result.ok()) {
         for (const Entry& entry : result.value()) leave(entry.ticket).then(forget);
     } else if (result.failure().effect == Effect::unknown) {
-        for (const Contender& one : contenders) leave({one.resource, one.nonce, {}}).then(forget);
+        withdraw(contenders);
     }
+}
+
+/// In the background: refuses what may still come of their enter.
+void RedisStore::withdraw(std::span<const Contender> contenders) {
+    const auto forget = [](const Result<Standing>&) {};
+    for (const Contender& one : contenders) leave({one.resource, one.nonce, {}}).then(forget);
 }
 
 Pending<Standing> RedisStore::standing(const Ticket& ticket) {
@@ -234,7 +248,9 @@ void RedisStore::renewed(Renewing& renewing, const std::vector<std::size_t>& whi
     const auto result = answer.result.ok() ? answers_.standings(answer.result.value(), which.size())
                                            : Result<std::vector<Standing>>(answer.result.failure());
     for (std::size_t i = 0; result.ok() && i < which.size(); ++i) {
-        settled(renewing.tickets[which[i]].nonce, result.value()[i], renewing.lease_end);
+        const Nonce& nonce = renewing.tickets[which[i]].nonce;
+        if (answer.repeated && result.value()[i].state != State::gone) waiters_.doubt(nonce);
+        settled(nonce, result.value()[i], renewing.lease_end);
     }
     if (!renewing.take(which, result)) return;
     if (renewing.failure) {
@@ -244,20 +260,25 @@ void RedisStore::renewed(Renewing& renewing, const std::vector<std::size_t>& whi
     }
 }
 
-/// In the layouts of others only this client could tell that a waiter's lease has ended.
-bool RedisStore::is_over(const std::optional<Waiter>& waiter) const {
-    return waiter && layout_->waiters_wake_each_other() && BootClock::now() >= waiter->lease_end;
+/// In the layouts of others only this client can tell that a waiter's lease has ended. It leaves no
+/// more, so it is forgotten here, or it would be called instead of those behind it.
+bool RedisStore::is_over(const std::optional<Waiter>& waiter) {
+    const bool over =
+        waiter && layout_->waiters_wake_each_other() && BootClock::now() >= waiter->lease_end;
+    if (over) departed(waiters_.remove(waiter->ticket.nonce), Standing{});
+    return over;
 }
 
 Pending<Standing> RedisStore::leave(const Ticket& ticket) {
     const auto waiter = waiters_.remove(ticket.nonce);
     const bool may_come_again =
         ticket.place.empty() || ticket.place.back() == sent_again ||
-        (waiter && layout_->waiters_wake_each_other());  // a renewal of it would take the lock
+        (layout_->waiters_wake_each_other() && (waiter || waiters_.is_doubtful(ticket.nonce)));
     const auto flight = std::make_shared<Flight<Standing>>(wire_);
     submit(layout_->leave(ticket, may_come_again ? tombstone_time : 0ms), flight,
-           [waiter](RedisStore& self, Answer answer) {
+           [waiter, nonce = ticket.nonce](RedisStore& self, Answer answer) {
                auto result = self.left(std::move(answer));
+               if (result.ok()) self.waiters_.doubt_no_more(nonce);
                self.departed(waiter, Standing{});
                return result;
            });
@@ -303,7 +324,8 @@ void RedisStore::missed() {
 /// Asks where it stands, and tells what is news.
 void RedisStore::ask_for(const Ticket& ticket) {
     standing(ticket).then([watchers = watchers_, nonce = ticket.nonce](const auto& result) {
-        if (!result.ok()) return;
+        // It could not be asked for: it is to do so itself, until it is answered.
+        if (!result.ok()) return watchers->call(nonce, {.state = State::waiting});
         const Standing& standing = result.value();
         if (standing.state == State::waiting && !standing.look_again) return;
         watchers->call(nonce, standing);
@@ -325,7 +347,7 @@ void RedisStore::tell(const Nonce& nonce, const Standing& standing) {
 }
 
 void RedisStore::summon_next(const std::string& key) {
-    if (const auto first = waiters_.summon(key)) tell(*first, {.state = State::offered});
+    if (const auto first = waiters_.first(key)) tell(*first, {.state = State::offered});
 }
 
 void RedisStore::settled(const Nonce& nonce, const Standing& standing, Moment lease_end) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <stdexcept>
 #include <system_error>
@@ -91,11 +92,17 @@ void Wire::lead(Lock& lock, Waiter* waiter, std::optional<Moment> until) {
     state.leader = waiter;
     lock.unlock();
     Due due;
-    turn(until, due);
+    std::exception_ptr failure;
+    try {
+        turn(until, due);
+    } catch (...) {
+        // Out of memory, say. The others must not wait for a leader that is gone.
+        failure = std::current_exception();
+    }
     lock.lock();
     state.led = false;
     state.leader = nullptr;
-    if (due.empty()) return;
+    if (due.empty() && !failure) return;
     // Nobody is woken to lead meanwhile: callbacks are short, and this thread leads on unless one
     // of them was for itself. A change of threads for every answer would cost more than it brings.
     lock.unlock();
@@ -105,6 +112,7 @@ void Wire::lead(Lock& lock, Waiter* waiter, std::optional<Moment> until) {
         due.clear();
     }
     lock.lock();
+    if (failure) std::rethrow_exception(failure);
 }
 
 void Wire::follow(Lock& lock, Waiter& waiter, std::optional<Moment> until) {

@@ -88,12 +88,11 @@ public:
     /// Not all at the same moment, and not only when the holder's lease ends.
     std::optional<std::chrono::nanoseconds> look_again(std::int64_t milliseconds) const override {
         thread_local std::minstd_rand random{std::random_device{}()};
-        std::chrono::nanoseconds look = longest_look;
-        if (milliseconds >= 0)
-            look = std::min<std::chrono::nanoseconds>(look,
-                                                      std::chrono::milliseconds{milliseconds + 1});
-        const auto spread = std::uniform_int_distribution<std::int64_t>(0, look.count() / 4);
-        return look + std::chrono::nanoseconds{std::decay_t<decltype(spread)>(spread)(random)};
+        const bool ends = milliseconds >= 0 && milliseconds < longest_look.count();
+        const std::chrono::nanoseconds look =
+            ends ? std::chrono::milliseconds{milliseconds + 1} : longest_look;
+        std::uniform_int_distribution<std::int64_t> spread(0, look.count() / 4);
+        return look + std::chrono::nanoseconds{spread(random)};
     }
 
     Result<Search> search(std::string_view prefix) const override {
@@ -139,7 +138,6 @@ private:
 
     static Place place_from(const std::string& resource, const Reply& reply) {
         const auto& field = reply.elements;
-        const bool foreign = field[0].text.empty();
         Place place{.ticket = {resource, nonce_of(field[0].text).value_or(Nonce{}),
                                by_value + field[8].text},
                     .owner = field[1].text,
@@ -149,7 +147,6 @@ private:
                     .host = field[4].text,
                     .pid = static_cast<int>(field[5].integer)};
         if (field[6].integer >= 0) place.age = std::chrono::milliseconds{field[6].integer};
-        static_cast<void>(foreign);
         return place;
     }
 

@@ -122,7 +122,10 @@ std::optional<Failure> Link::check_greeting() {
         close();
         return failure;
     }
-    if (greeted_.size() >= greeting_.size()) state_ = State::ready;
+    if (greeted_.size() < greeting_.size()) return std::nullopt;
+    // What was pushed since then counts as missed, as all before it.
+    greeted_.resize(greeting_.size());
+    state_ = State::ready;
     return std::nullopt;
 }
 

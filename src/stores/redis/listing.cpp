@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <utility>
 
@@ -11,9 +12,11 @@ namespace {
 
 class Listing : public std::enable_shared_from_this<Listing> {
 public:
-    Listing(RedisWire& wire, const Layout& layout, std::string prefix, Layout::Search search)
+    Listing(RedisWire& wire, const Layout& layout, std::weak_ptr<const void> store,
+            std::string prefix, Layout::Search search)
         : wire_(wire),
           layout_(layout),
+          store_(std::move(store)),
           prefix_(std::move(prefix)),
           search_(std::move(search)),
           flight_(std::make_shared<Flight<std::vector<Line>>>(wire)) {}
@@ -24,10 +27,18 @@ public:
     }
 
 private:
+    /// Wire and layout are the store's. When that is gone, nobody wants the answer.
+    template <class Answered>
+    void submit(Command command, Answered answered) {
+        wire_.submit(std::move(command),
+                     [self = shared_from_this(), answered](const Answer& answer) {
+                         if (const auto store = self->store_.lock()) answered(*self, answer);
+                     });
+    }
+
     void scan(const std::string& cursor) {
-        wire_.submit(
-            {"SCAN", cursor, "MATCH", search_.pattern, "COUNT", "1000", "TYPE", search_.type},
-            [self = shared_from_this()](const Answer& answer) { self->scanned(answer); });
+        submit({"SCAN", cursor, "MATCH", search_.pattern, "COUNT", "1000", "TYPE", search_.type},
+               [](Listing& self, const Answer& answer) { self.scanned(answer); });
     }
 
     void scanned(const Answer& answer) {
@@ -51,32 +62,39 @@ private:
         due_ = resources.size();
         if (due_ == 0) return flight_->complete(std::vector<Line>{});
         for (auto& [key, resource] : resources) {
-            wire_.submit(layout_.inspect(key),
-                         [self = shared_from_this(), name = std::move(resource)](
-                             const Answer& answer) { self->looked(name, answer); });
+            submit(layout_.inspect(key),
+                   [name = std::move(resource)](Listing& self, const Answer& answer) {
+                       self.looked(name, answer);
+                   });
         }
     }
 
     void looked(const std::string& resource, const Answer& answer) {
-        if (answer.result.ok()) {
-            if (auto line = layout_.line_of(resource, answer.result.value())) {
-                lines_.push_back(*std::move(line));
-            }
-        } else {
-            failure_ = answer.result.failure();
-        }
-        if (--due_ > 0) return;
+        if (!take(resource, answer)) return;
         if (failure_) return flight_->complete(*failure_);
         std::ranges::sort(lines_, {}, &Line::resource);
         flight_->complete(std::move(lines_));
     }
 
+    /// Whether that was the last one. Callbacks of several turns may run at the same time.
+    bool take(const std::string& resource, const Answer& answer) {
+        const std::lock_guard guard(mutex_);
+        if (!answer.result.ok()) {
+            failure_ = answer.result.failure();
+        } else if (auto line = layout_.line_of(resource, answer.result.value())) {
+            lines_.push_back(*std::move(line));
+        }
+        return --due_ == 0;
+    }
+
     RedisWire& wire_;
     const Layout& layout_;
+    const std::weak_ptr<const void> store_;
     const std::string prefix_;
     const Layout::Search search_;
     std::shared_ptr<Flight<std::vector<Line>>> flight_;
     std::set<std::string> keys_;
+    std::mutex mutex_;
     std::vector<Line> lines_;
     std::size_t due_ = 0;
     std::optional<Failure> failure_;
@@ -84,10 +102,12 @@ private:
 
 }  // namespace
 
-Pending<std::vector<Line>> list(RedisWire& wire, const Layout& layout, std::string prefix) {
+Pending<std::vector<Line>> list(RedisWire& wire, const Layout& layout,
+                                std::weak_ptr<const void> store, std::string prefix) {
     auto search = layout.search(prefix);
     if (!search.ok()) return search.failure();
-    return std::make_shared<Listing>(wire, layout, std::move(prefix), std::move(search).value())
+    return std::make_shared<Listing>(wire, layout, std::move(store), std::move(prefix),
+                                     std::move(search).value())
         ->start();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@
 namespace holdfast::inline v0::redis {
 
 /// All lines whose resource starts with `prefix`, sorted: found by SCAN, a piece at a time, so that
-/// a large server is not kept from its work. Wire and layout must outlive the answer.
-Pending<std::vector<Line>> list(RedisWire& wire, const Layout& layout, std::string prefix);
+/// a large server is not kept from its work. Wire and layout belong to `store`.
+Pending<std::vector<Line>> list(RedisWire& wire, const Layout& layout,
+                                std::weak_ptr<const void> store, std::string prefix);
 
 }  // namespace holdfast::inline v0::redis

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <utility>
 
 #include <holdfast/error.hpp>
@@ -23,6 +24,11 @@ using State = Standing::State;
 
 /// How long a delayed enter is refused after the leave that looked for it.
 constexpr std::chrono::milliseconds tombstone_time = 1min;
+
+Failure with_unknown_effect(Failure failure) {
+    failure.effect = Effect::unknown;
+    return failure;
+}
 
 /// Ends the place of a contender whose enter was sent more than once: a copy may still come.
 constexpr char sent_again = '!';
@@ -48,7 +54,7 @@ public:
                                          std::chrono::milliseconds lease) override;
     Pending<Standing> leave(const Ticket& ticket) override;
     Pending<std::vector<Line>> inspect(std::string prefix) override {
-        return list(wire_, *layout_, std::move(prefix));
+        return list(wire_, *layout_, weak_from_this(), std::move(prefix));
     }
     Capabilities capabilities() const override { return layout_->capabilities(); }
     Wire& wire() override { return wire_; }
@@ -67,8 +73,9 @@ private:
     Result<std::vector<Entry>> entered(Answer answer, std::span<const Contender> contenders);
     Result<Standing> left(Answer answer);
     void take_back(const Result<std::vector<Entry>>& result, std::span<const Contender> contenders);
+    void withdraw(std::span<const Contender> contenders);
     void renewed(Renewing& renewing, const std::vector<std::size_t>& which, Answer answer);
-    bool is_over(const std::optional<Waiter>& waiter) const;
+    bool is_over(const std::optional<Waiter>& waiter);
     void settled(const Nonce& nonce, const Standing& standing, Moment lease_end);
     void departed(const std::optional<Waiter>& waiter, const Standing& standing);
     void ask_for(const Ticket& ticket);
@@ -84,14 +91,27 @@ private:
     RedisWire wire_;
 };
 
-/// A renewal of many tickets: a script for each resource, one answer in the end.
+/// A renewal of many tickets: a script for each resource, one answer in the end. Callbacks of
+/// several turns may run at the same time.
 struct RedisStore::Renewing {
     std::shared_ptr<Flight<std::vector<Standing>>> flight;
     std::vector<Ticket> tickets;
+    Moment lease_end;
+
+    std::mutex mutex = {};
     std::vector<Standing> standings;
     std::size_t due = 0;
-    Moment lease_end;
     std::optional<Failure> failure = std::nullopt;
+
+    /// Whether that was the last one.
+    bool take(const std::vector<std::size_t>& which, const Result<std::vector<Standing>>& result) {
+        const std::lock_guard guard(mutex);
+        if (!result.ok()) failure = result.failure();
+        for (std::size_t i = 0; result.ok() && i < which.size(); ++i) {
+            standings[which[i]] = result.value()[i];
+        }
+        return --due == 0;
+    }
 };
 
 void RedisStore::connect() {
@@ -149,9 +169,11 @@ Result<std::vector<Entry>> RedisStore::entered(Answer answer,
         const Standing standing = i < looked_at ? result.value()[i].standing : Standing{};
         if (standing.state != State::waiting) waiters_.remove(contenders[i].nonce);
     }
-    if (result.ok() && answer.repeated) {
-        for (Entry& entry : result.value()) entry.ticket.place += sent_again;
-    }
+    if (!answer.repeated) return result;
+    // Whoever is not in line now may still come to be, by a copy that is on its way.
+    if (!result.ok()) return with_unknown_effect(result.failure());
+    if (result.value().back().standing.state == State::gone) withdraw(contenders);
+    for (Entry& entry : result.value()) entry.ticket.place += sent_again;
     return result;
 }
 
@@ -162,8 +184,14 @@ void RedisStore::take_back(const Result<std::vector<Entry>>& result,
     if (result.ok()) {
         for (const Entry& entry : result.value()) leave(entry.ticket).then(forget);
     } else if (result.failure().effect == Effect::unknown) {
-        for (const Contender& one : contenders) leave({one.resource, one.nonce, {}}).then(forget);
+        withdraw(contenders);
     }
+}
+
+/// In the background: refuses what may still come of their enter.
+void RedisStore::withdraw(std::span<const Contender> contenders) {
+    const auto forget = [](const Result<Standing>&) {};
+    for (const Contender& one : contenders) leave({one.resource, one.nonce, {}}).then(forget);
 }
 
 Pending<Standing> RedisStore::standing(const Ticket& ticket) {
@@ -185,10 +213,9 @@ Pending<Standing> RedisStore::standing(const Ticket& ticket) {
 Pending<std::vector<Standing>> RedisStore::renew(std::span<const Ticket> tickets,
                                                  std::chrono::milliseconds lease) {
     const auto renewing = std::make_shared<Renewing>(
-        Renewing{.flight = std::make_shared<Flight<std::vector<Standing>>>(wire_),
-                 .tickets = {tickets.begin(), tickets.end()},
-                 .standings = std::vector<Standing>(tickets.size()),
-                 .lease_end = BootClock::now() + lease});
+        std::make_shared<Flight<std::vector<Standing>>>(wire_),
+        std::vector<Ticket>(tickets.begin(), tickets.end()), BootClock::now() + lease);
+    renewing->standings.resize(tickets.size());
     std::map<std::string_view, std::vector<std::size_t>> by_resource;
     for (std::size_t i = 0; i < tickets.size(); ++i) {
         by_resource[renewing->tickets[i].resource].push_back(i);
@@ -221,11 +248,11 @@ void RedisStore::renewed(Renewing& renewing, const std::vector<std::size_t>& whi
     const auto result = answer.result.ok() ? answers_.standings(answer.result.value(), which.size())
                                            : Result<std::vector<Standing>>(answer.result.failure());
     for (std::size_t i = 0; result.ok() && i < which.size(); ++i) {
-        renewing.standings[which[i]] = result.value()[i];
-        settled(renewing.tickets[which[i]].nonce, result.value()[i], renewing.lease_end);
+        const Nonce& nonce = renewing.tickets[which[i]].nonce;
+        if (answer.repeated && result.value()[i].state != State::gone) waiters_.doubt(nonce);
+        settled(nonce, result.value()[i], renewing.lease_end);
     }
-    if (!result.ok()) renewing.failure = result.failure();
-    if (--renewing.due > 0) return;
+    if (!renewing.take(which, result)) return;
     if (renewing.failure) {
         renewing.flight->complete(*renewing.failure);
     } else {
@@ -233,20 +260,25 @@ void RedisStore::renewed(Renewing& renewing, const std::vector<std::size_t>& whi
     }
 }
 
-/// In the layouts of others only this client could tell that a waiter's lease has ended.
-bool RedisStore::is_over(const std::optional<Waiter>& waiter) const {
-    return waiter && layout_->waiters_wake_each_other() && BootClock::now() >= waiter->lease_end;
+/// In the layouts of others only this client can tell that a waiter's lease has ended. It leaves no
+/// more, so it is forgotten here, or it would be called instead of those behind it.
+bool RedisStore::is_over(const std::optional<Waiter>& waiter) {
+    const bool over =
+        waiter && layout_->waiters_wake_each_other() && BootClock::now() >= waiter->lease_end;
+    if (over) departed(waiters_.remove(waiter->ticket.nonce), Standing{});
+    return over;
 }
 
 Pending<Standing> RedisStore::leave(const Ticket& ticket) {
     const auto waiter = waiters_.remove(ticket.nonce);
     const bool may_come_again =
         ticket.place.empty() || ticket.place.back() == sent_again ||
-        (waiter && layout_->waiters_wake_each_other());  // a renewal of it would take the lock
+        (layout_->waiters_wake_each_other() && (waiter || waiters_.is_doubtful(ticket.nonce)));
     const auto flight = std::make_shared<Flight<Standing>>(wire_);
     submit(layout_->leave(ticket, may_come_again ? tombstone_time : 0ms), flight,
-           [waiter](RedisStore& self, Answer answer) {
+           [waiter, nonce = ticket.nonce](RedisStore& self, Answer answer) {
                auto result = self.left(std::move(answer));
+               if (result.ok()) self.waiters_.doubt_no_more(nonce);
                self.departed(waiter, Standing{});
                return result;
            });
@@ -292,7 +324,8 @@ void RedisStore::missed() {
 /// Asks where it stands, and tells what is news.
 void RedisStore::ask_for(const Ticket& ticket) {
     standing(ticket).then([watchers = watchers_, nonce = ticket.nonce](const auto& result) {
-        if (!result.ok()) return;
+        // It could not be asked for: it is to do so itself, until it is answered.
+        if (!result.ok()) return watchers->call(nonce, {.state = State::waiting});
         const Standing& standing = result.value();
         if (standing.state == State::waiting && !standing.look_again) return;
         watchers->call(nonce, standing);
@@ -314,7 +347,7 @@ void RedisStore::tell(const Nonce& nonce, const Standing& standing) {
 }
 
 void RedisStore::summon_next(const std::string& key) {
-    if (const auto first = waiters_.summon(key)) tell(*first, {.state = State::offered});
+    if (const auto first = waiters_.first(key)) tell(*first, {.state = State::offered});
 }
 
 void RedisStore::settled(const Nonce& nonce, const Standing& standing, Moment lease_end) {

@@ -108,6 +108,8 @@ void RedisWire::submit(Command command, Answered answered, Endurance endurance) 
                        .endurance = endurance});
     if (may_send()) {
         flush(lock);
+        // Whoever leads is to poll for room. What is wrong, reading will find out.
+        if (!unsent_.empty()) poke();
     } else if (!requests_.ready()) {
         // Whoever leads may be asleep over a connection that nobody needed.
         poke();
@@ -146,8 +148,7 @@ void RedisWire::flush(Lock& lock) {
         if (requests_.socket() != socket) continue;
         if (transfer.bytes < bytes.size()) {
             unsent_.insert(0, bytes, transfer.bytes);
-            // What is wrong, reading will find out; and poll() tells when there is room again.
-            poke();
+            if (transfer.outcome == Socket::Outcome::failed) socket->shut_down();
             break;
         }
         if (batch_sizes_.size() >= most_batches) break;
@@ -158,8 +159,11 @@ void RedisWire::flush(Lock& lock) {
 void RedisWire::turn(std::optional<Moment> until, Due& due) {
     std::array<pollfd, 3> polled{};
     {
-        const std::lock_guard guard(mutex_);
+        Lock lock(mutex_);
         serve(BootClock::now(), due);
+        // It may be connected by this, or held back no more, and then nothing comes in that would
+        // end the poll().
+        if (may_send()) flush(lock);
         if (!due.empty()) return;
         until = earliest(until);
         polled[0] = {.fd = interrupt_descriptor(), .events = POLLIN, .revents = 0};
@@ -179,6 +183,13 @@ void RedisWire::turn(std::optional<Moment> until, Due& due) {
     if (may_send() || (!unsent_.empty() && !flushing_ && requests_.ready())) flush(lock);
 }
 
+/// Not always that of the first: what is sent again keeps its own.
+Moment RedisWire::earliest_deadline(const std::deque<Request>& requests) {
+    Moment first = Moment::max();
+    for (const Request& request : requests) first = std::min(first, request.deadline);
+    return first;
+}
+
 /// When the next thing is due by itself.
 std::optional<Moment> RedisWire::earliest(std::optional<Moment> until) const {
     Moment first = until.value_or(Moment::max());
@@ -186,16 +197,16 @@ std::optional<Moment> RedisWire::earliest(std::optional<Moment> until) const {
         if (moment) first = std::min(first, *moment);
     };
     also(requests_.deadline());
-    if (!in_flight_.empty()) also(in_flight_.front().deadline);
+    also(earliest_deadline(in_flight_));
     if (!outbox_.empty()) {
-        also(outbox_.front().deadline);
+        also(earliest_deadline(outbox_));
         if (held_back_until_ != Moment{}) also(held_back_until_);
         if (requests_.state() == Link::State::down) also(requests_backoff_.next);
     }
     if (wants_pushes_) {
         also(pushes_link_.deadline());
         also(pong_due_);
-        if (pushes_link_.ready()) also(next_ping_);
+        if (pushes_link_.ready() && !pong_due_) also(next_ping_);
         if (pushes_link_.state() == Link::State::down) also(pushes_backoff_.next);
     }
     if (first == Moment::max()) return std::nullopt;
@@ -220,6 +231,7 @@ void RedisWire::serve_requests(Moment now, Due& due) {
     if (!pushes_.tracked || !pushes_link_.ready()) return;
     // What the last connection had read is tracked no more.
     track();
+    listening_ = ++periods_;
     missed(due);
 }
 
@@ -243,6 +255,8 @@ void RedisWire::attempt_failed(const Failure& failure, Moment now, Due& due) {
 /// What was under way is sent again on the next connection, before all else.
 void RedisWire::lost(Moment now) {
     requests_backoff_.failed(now);
+    std::erase_if(in_flight_, &RedisWire::is_of_connection);
+    std::erase_if(outbox_, &RedisWire::is_of_connection);
     for (Request& request : in_flight_) request.repeated = true;
     outbox_.insert(outbox_.begin(), std::make_move_iterator(in_flight_.begin()),
                    std::make_move_iterator(in_flight_.end()));
@@ -287,7 +301,7 @@ void RedisWire::settle(Request request, Reply reply, Due& due) {
 }
 
 void RedisWire::expire(Moment now, Due& due) {
-    if (!in_flight_.empty() && now >= in_flight_.front().deadline) {
+    if (now >= earliest_deadline(in_flight_)) {
         // Answers come in order: without this one there will be none of the others either.
         requests_.close();
         lost(now);
@@ -322,8 +336,6 @@ void RedisWire::serve_pushes(Moment now, Due& due) {
 void RedisWire::pushes_ready(Due& due) {
     pushes_backoff_.succeeded();
     next_ping_ = BootClock::now() + ping_interval;
-    pong_due_.reset();
-    unsent_ping_.clear();
     if (pushes_.tracked && requests_.ready()) track();
     listening_ = ++periods_;
     missed(due);
@@ -333,6 +345,7 @@ void RedisWire::pushes_ready(Due& due) {
 void RedisWire::pushes_lost(Moment now, Due& due) {
     listening_ = 0;
     pong_due_.reset();
+    unsent_ping_.clear();
     pushes_backoff_.failed(now);
     missed(due);
 }
@@ -347,10 +360,13 @@ void RedisWire::missed(Due& due) {
 void RedisWire::track() {
     const auto& greeted = pushes_link_.greeted();
     const auto number = std::to_string(greeted[greeted.size() - 2].integer);
+    // An older one names a second connection that is gone.
+    std::erase_if(outbox_, &RedisWire::is_of_connection);
     // First of all, so that no read before it goes untracked.
     outbox_.push_front({.command = {"CLIENT", "TRACKING", "ON", "REDIRECT", number},
                         .answered = [](const Answer&) {},
-                        .deadline = BootClock::now() + address_.request_timeout});
+                        .deadline = Moment::max(),
+                        .of_connection = true});
 }
 
 void RedisWire::ping(Moment now, Due& due) {

@@ -75,6 +75,7 @@ private:
         Moment deadline;
         Endurance endurance = Endurance::until_timeout;
         bool repeated = false;
+        bool of_connection = false;  ///< means nothing on another one
     };
     /// When an attempt that failed is made again.
     struct Backoff {
@@ -86,6 +87,8 @@ private:
     using Lock = std::unique_lock<std::mutex>;
 
     void turn(std::optional<Moment> until, Due& due) override;
+    static Moment earliest_deadline(const std::deque<Request>& requests);
+    static bool is_of_connection(const Request& request) { return request.of_connection; }
     std::optional<Moment> earliest(std::optional<Moment> until) const;
     void serve(Moment now, Due& due);
     void serve_requests(Moment now, Due& due);

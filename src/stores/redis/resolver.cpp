@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -68,14 +69,20 @@ Resolution::Resolution(const Address& address, std::function<void()> done)
         state_->result = std::move(numeric);
         return;
     }
-    std::thread([state = state_, address, done = std::move(done)] {
-        auto found = look_up(address, 0);
-        {
-            const std::lock_guard guard(state->mutex);
-            state->result = std::move(found);
-        }
-        done();
-    }).detach();
+    try {
+        std::thread([state = state_, address, done = std::move(done)] {
+            auto found = look_up(address, 0);
+            {
+                const std::lock_guard guard(state->mutex);
+                state->result = std::move(found);
+            }
+            done();
+        }).detach();
+    } catch (const std::system_error& error) {
+        state_->result = Failure{errc::unreachable, Effect::none,
+                                 address.shown() + ": no thread to look up the host with (" +
+                                     error.what() + "); end some, or raise the limit (ulimit -u)"};
+    }
 }
 
 std::optional<Result<std::vector<Endpoint>>> Resolution::result() const {

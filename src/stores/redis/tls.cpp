@@ -5,8 +5,11 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <array>
+#include <cerrno>
+#include <cstdint>
 #include <mutex>
 #include <utility>
 
@@ -25,6 +28,7 @@ struct With {
 };
 using Context = std::unique_ptr<SSL_CTX, With<SSL_CTX_free>>;
 using Session = std::unique_ptr<SSL, With<SSL_free>>;
+using Method = std::unique_ptr<BIO_METHOD, With<BIO_meth_free>>;
 
 std::string last_reason() {
     const unsigned long error = ERR_get_error();
@@ -82,6 +86,51 @@ void expect_host(SSL* session, const std::string& host) {
     }
 }
 
+/// How OpenSSL reads and writes the descriptor of a BIO.
+int transferred(BIO* bio, ssize_t count, int retry) {
+    BIO_clear_retry_flags(bio);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+        BIO_set_flags(bio, retry | BIO_FLAGS_SHOULD_RETRY);
+    }
+    return static_cast<int>(count);
+}
+int descriptor_of(BIO* bio) {
+    return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
+}
+int receive(BIO* bio, char* buffer, int size) {
+    const auto count = recv(descriptor_of(bio), buffer, static_cast<std::size_t>(size), 0);
+    if (count == 0) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+    return transferred(bio, count, BIO_FLAGS_READ);
+}
+int transmit(BIO* bio, const char* bytes, int size) {
+    const auto count =
+        send(descriptor_of(bio), bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL);
+    return transferred(bio, count, BIO_FLAGS_WRITE);
+}
+long control(BIO* bio, int command, long, void*) {
+    if (command == BIO_CTRL_EOF) return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0 ? 1 : 0;
+    return command == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+/// OpenSSL's own sockets raise SIGPIPE, which ends the process, when the server has hung up.
+Method silent_method() {
+    Method method(BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "holdfast"));
+    if (!method) throw std::bad_alloc();
+    BIO_meth_set_write(method.get(), transmit);
+    BIO_meth_set_read(method.get(), receive);
+    BIO_meth_set_ctrl(method.get(), control);
+    return method;
+}
+
+void connect_to_descriptor(SSL* session, int descriptor) {
+    static const BIO_METHOD* const method = silent_method().release();
+    BIO* const bio = BIO_new(method);
+    if (bio == nullptr) throw std::bad_alloc();
+    BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor)));
+    BIO_set_init(bio, 1);
+    SSL_set_bio(session, bio, bio);
+}
+
 class TlsSocket final : public Socket {
 public:
     TlsSocket(const Address& address, std::unique_ptr<Socket> plain)
@@ -90,7 +139,7 @@ public:
           session_(SSL_new(context_.get())) {
         if (!session_) throw std::bad_alloc();
         expect_host(session_.get(), address.host);
-        SSL_set_fd(session_.get(), plain_->descriptor());
+        connect_to_descriptor(session_.get(), plain_->descriptor());
         SSL_set_connect_state(session_.get());
     }
 
@@ -101,6 +150,7 @@ public:
             connected_ = true;
         }
         const std::lock_guard guard(mutex_);
+        ERR_clear_error();
         const Transfer transfer = outcome_of(SSL_do_handshake(session_.get()));
         if (transfer.outcome != Outcome::failed) return transfer;
         const long verdict = SSL_get_verify_result(session_.get());
@@ -111,10 +161,12 @@ public:
     }
     Transfer read(char* buffer, std::size_t size) override {
         const std::lock_guard guard(mutex_);
+        ERR_clear_error();
         return outcome_of(SSL_read(session_.get(), buffer, static_cast<int>(size)));
     }
     Transfer write(std::string_view bytes) override {
         const std::lock_guard guard(mutex_);
+        ERR_clear_error();
         return outcome_of(SSL_write(session_.get(), bytes.data(), static_cast<int>(bytes.size())));
     }
     short wanted() const noexcept override { return wanted_; }
@@ -122,6 +174,8 @@ public:
     void shut_down() noexcept override { plain_->shut_down(); }
 
 private:
+    /// SSL_get_error also looks at the thread's queue of errors, and threads are the users' own: so
+    /// what somebody else left there is cleared before each call.
     Transfer outcome_of(int result) {
         if (result > 0) return {.bytes = static_cast<std::size_t>(result)};
         switch (SSL_get_error(session_.get(), result)) {

@@ -37,13 +37,29 @@ void Waiters::goes_on(const Nonce& nonce, Moment lease_end) {
     const auto found = entries_.find(nonce);
     if (found == entries_.end()) return;
     found->second.waiter.lease_end = lease_end;
-    found->second.waiter.summoned = false;
+}
+
+void Waiters::doubt(const Nonce& nonce) {
+    const std::lock_guard guard(mutex_);
+    doubtful_.insert(nonce);
+}
+
+bool Waiters::is_doubtful(const Nonce& nonce) const {
+    const std::lock_guard guard(mutex_);
+    return doubtful_.contains(nonce);
+}
+
+void Waiters::doubt_no_more(const Nonce& nonce) {
+    const std::lock_guard guard(mutex_);
+    doubtful_.erase(nonce);
 }
 
 void Waiters::keep(const Nonce& nonce, const Standing& pushed) {
     const std::lock_guard guard(mutex_);
     const auto found = entries_.find(nonce);
-    if (found != entries_.end()) found->second.pushed = pushed;
+    if (found == entries_.end()) return;
+    auto& kept = found->second.pushed;
+    if (!kept || kept->state != Standing::State::offered) kept = pushed;
 }
 
 std::optional<Standing> Waiters::take(const Nonce& nonce) {
@@ -53,13 +69,11 @@ std::optional<Standing> Waiters::take(const Nonce& nonce) {
     return std::exchange(found->second.pushed, std::nullopt);
 }
 
-std::optional<Nonce> Waiters::summon(const std::string& key) {
+std::optional<Nonce> Waiters::first(const std::string& key) const {
     const std::lock_guard guard(mutex_);
     const auto line = by_key_.find(key);
     if (line == by_key_.end()) return std::nullopt;
-    const Nonce first = line->second.begin()->second;
-    entries_.at(first).waiter.summoned = true;
-    return first;
+    return line->second.begin()->second;
 }
 
 std::vector<Waiter> Waiters::all() const {

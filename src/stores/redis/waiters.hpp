@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,6 @@ struct Waiter {
     /// between two, was not heard.
     std::uint64_t period = 0;
     Moment lease_end = Moment::max();
-    /// It was told that it is its turn, and has not been heard of since.
-    bool summoned = false;
 };
 
 /// The contenders of this client that wait. In the layouts of others nobody else knows of them.
@@ -36,13 +35,20 @@ public:
     /// It was heard of, and goes on waiting.
     void goes_on(const Nonce& nonce, Moment lease_end);
 
-    /// Keeps what was pushed for one that nobody watches yet.
+    /// A renewal of it was sent more than once: in the layouts of others, where a waiter's renewal
+    /// takes the lock, a late copy would do so after it has left.
+    void doubt(const Nonce& nonce);
+    bool is_doubtful(const Nonce& nonce) const;
+    void doubt_no_more(const Nonce& nonce);
+
+    /// Keeps what was pushed for one that nobody watches yet. That it is its turn stays said: it
+    /// may have been overtaken by an earlier push.
     void keep(const Nonce& nonce, const Standing& pushed);
     /// What was kept, once.
     std::optional<Standing> take(const Nonce& nonce);
 
-    /// Whoever has waited longest for the key, to be told that it is its turn.
-    std::optional<Nonce> summon(const std::string& key);
+    /// Whoever has waited longest for the key.
+    std::optional<Nonce> first(const std::string& key) const;
     std::vector<Waiter> all() const;
 
 private:
@@ -56,6 +62,7 @@ private:
     std::uint64_t next_order_ = 0;
     std::map<Nonce, Entry> entries_;
     std::map<std::string, std::map<std::uint64_t, Nonce>, std::less<>> by_key_;
+    std::set<Nonce> doubtful_;
 };
 
 }  // namespace holdfast::inline v0::redis

@@ -4,7 +4,9 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -73,6 +75,29 @@ TEST(AWire, RemembersASignalThatCameBeforeTheWait) {
     wire.signal(waiter);
     EXPECT_TRUE(wire.wait(waiter));
     EXPECT_FALSE(wire.wait(waiter, BootClock::now() + 1ms)) << "a signal is taken once";
+}
+
+/// A wire whose first turn fails.
+class Stumbling final : public Wire {
+public:
+    ~Stumbling() override { close(); }
+
+private:
+    void turn(std::optional<Moment> until, Due& due) override {
+        if (!std::exchange(stumbled_, true)) throw std::bad_alloc();
+        Wire::turn(until, due);
+    }
+    bool stumbled_ = false;
+};
+
+TEST(AWire, IsLedByTheNextOneWhenALeaderFails) {
+    Stumbling wire;
+    Wire::Waiter first;
+    EXPECT_THROW(wire.wait(first), std::bad_alloc);
+    Wire::Waiter second;
+    EXPECT_FALSE(wire.wait(second, BootClock::now() + 1ms));
+    std::jthread thread([&] { wire.signal(second); });
+    EXPECT_TRUE(wire.wait(second));
 }
 
 TEST(AWire, EndsAWaitAtItsTime) {

@@ -1,0 +1,90 @@
+#include "stores/redis/failures.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace holdfast::redis {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const Address here{.host = "db", .port = 7000};
+
+TEST(AServersError, HasAMeaning) {
+    const struct {
+        const char* error;
+        errc code;
+        const char* advice;
+    } known[] = {
+        {"NOAUTH Authentication required.", errc::bad_configuration, "password_file"},
+        {"WRONGPASS invalid username-password pair or user is disabled.", errc::bad_configuration,
+         "check both"},
+        {"NOPERM this user has no permissions", errc::bad_configuration, "rights"},
+        {"READONLY You can't write against a read only replica.", errc::unreachable, "primary"},
+        {"LOADING Redis is loading the dataset in memory", errc::unreachable, "in a moment"},
+        {"BUSY Redis is busy running a script.", errc::unreachable, "script"},
+        {"MASTERDOWN Link with MASTER is down", errc::unreachable, "primary"},
+        {"TRYAGAIN Multiple keys request during rehashing of slot", errc::unreachable, "moment"},
+        {"OOM command not allowed when used memory > 'maxmemory'.", errc::unreachable, "maxmemory"},
+        {"MISCONF Redis is configured to save RDB snapshots", errc::unreachable, "log"},
+        {"NOREPLICAS Not enough good replicas to write.", errc::unreachable, "min-replicas"},
+        {"MOVED 3999 127.0.0.1:6381", errc::bad_configuration, "Cluster"},
+        {"CROSSSLOT Keys in request don't hash to the same slot", errc::bad_configuration,
+         "Cluster"},
+        {"CLUSTERDOWN The cluster is down", errc::unreachable, "down"},
+        {"WRONGTYPE Operation against a key holding the wrong kind of value", errc::corrupt,
+         "another name"},
+    };
+    for (const auto& [error, code, advice] : known) {
+        const Failure failure = failure_of(error, here);
+        EXPECT_EQ(failure.code, code) << error;
+        EXPECT_EQ(failure.effect, Effect::none) << error;
+        EXPECT_THAT(failure.sentence,
+                    AllOf(StartsWith("redis db:7000: "), HasSubstr(advice), HasSubstr(error)));
+    }
+}
+
+TEST(AServersError, WithoutAMeaningMayHaveHadAnEffect) {
+    for (const auto* const error : {"ERR something", "WRONGTYPES", "", "noauth"}) {
+        const Failure failure = failure_of(error, here);
+        EXPECT_EQ(failure.code, errc::unreachable) << error;
+        EXPECT_EQ(failure.effect, Effect::unknown) << error;
+        EXPECT_THAT(failure.sentence, HasSubstr(error));
+    }
+}
+
+TEST(AServersError, AboutAScriptTellsOfAnOldServer) {
+    const Failure failure =
+        failure_of("ERR Error compiling script (new function): user_script:1: unexpected", here);
+    EXPECT_EQ(failure.code, errc::bad_configuration);
+    EXPECT_THAT(failure.sentence, HasSubstr("7.0"));
+}
+
+TEST(AServersError, SaysWhetherItPasses) {
+    EXPECT_TRUE(is_passing("LOADING Redis is loading"));
+    EXPECT_TRUE(is_passing("BUSY Redis is busy"));
+    EXPECT_TRUE(is_passing("MASTERDOWN Link"));
+    EXPECT_TRUE(is_passing("TRYAGAIN"));
+    EXPECT_FALSE(is_passing("BUSYGROUP Consumer Group name already exists"));
+    EXPECT_FALSE(is_passing("OOM command not allowed"));
+    EXPECT_FALSE(is_passing("READONLY You can't write"));
+}
+
+TEST(AServersError, SaysWhatElseMustBeDone) {
+    EXPECT_TRUE(is_unknown_script("NOSCRIPT No matching script. Please use EVAL."));
+    EXPECT_FALSE(is_unknown_script("NOSCRIPTS"));
+    EXPECT_TRUE(is_elsewhere("READONLY You can't write against a read only replica."));
+    EXPECT_FALSE(is_elsewhere("ERR READONLY"));
+    EXPECT_TRUE(is_harmless_in_greeting(
+        "NOPERM this user has no permissions to run the 'client|setname' command"));
+    EXPECT_FALSE(
+        is_harmless_in_greeting("NOPERM this user has no permissions to run the 'echo' command"));
+    EXPECT_FALSE(is_harmless_in_greeting("ERR setname"));
+}
+
+}  // namespace
+}  // namespace holdfast::redis

@@ -1,0 +1,338 @@
+#include "stores/redis/redis_wire.hpp"
+
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <thread>
+#include <vector>
+
+#include "port/pending.hpp"
+#include "servers/redis_server.hpp"
+#include "support/await.hpp"
+#include "support/fault_proxy.hpp"
+
+namespace holdfast::redis {
+namespace {
+
+using namespace std::chrono_literals;
+using test::await;
+using test::FaultProxy;
+using test::RedisOptions;
+using test::RedisServer;
+
+Address address_at(int port) {
+    return {.host = "127.0.0.1", .port = static_cast<std::uint16_t>(port)};
+}
+Address quick(Address address, std::chrono::milliseconds limit = 300ms) {
+    address.connect_timeout = limit;
+    address.request_timeout = limit;
+    return address;
+}
+
+Pending<Reply> send(RedisWire& wire, Command command,
+                    RedisWire::Endurance endurance = RedisWire::Endurance::until_timeout) {
+    const auto flight = std::make_shared<Flight<Reply>>(wire);
+    wire.submit(
+        std::move(command), [flight](Answer answer) { flight->complete(std::move(answer.result)); },
+        endurance);
+    return Pending<Reply>(flight);
+}
+
+Result<Reply> ask(RedisWire& wire, Command command) {
+    return send(wire, std::move(command)).get();
+}
+
+/// The processor time of this process: what stands still uses none.
+std::chrono::nanoseconds busy_time() {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
+}
+
+/// Whether the second connection was heard, or lost.
+struct Ear final : RedisWire::Listener {
+    void missed() override { ++times_missed; }
+    void pushed(const Reply&) override { ++messages; }
+    std::atomic<int> times_missed{0};
+    std::atomic<int> messages{0};
+};
+
+/// Somebody who leads until told otherwise.
+class Leader {
+public:
+    explicit Leader(RedisWire& wire) : wire_(wire), thread_([this] { wire_.wait(waiter_); }) {}
+    ~Leader() { wire_.signal(waiter_); }
+
+private:
+    RedisWire& wire_;
+    Wire::Waiter waiter_;
+    std::jthread thread_;
+};
+
+class ARedisWire : public testing::Test {
+protected:
+    RedisServer server_;
+    FaultProxy proxy_{server_.port()};
+};
+
+TEST_F(ARedisWire, AnswersWhatWasSubmittedBeforeItIsConnected) {
+    RedisWire wire(address_at(server_.port()), {});
+    std::vector<Pending<Reply>> pending;
+    for (int i = 0; i < 100; ++i) pending.push_back(send(wire, {"ECHO", std::to_string(i)}));
+    for (int i = 0; i < 100; ++i) {
+        const auto answer = std::move(pending[static_cast<std::size_t>(i)]).get();
+        ASSERT_TRUE(answer.ok());
+        EXPECT_EQ(answer.value().text, std::to_string(i));
+    }
+}
+
+TEST_F(ARedisWire, CallsBackWhileNobodyIsBlocked) {
+    RedisWire wire(address_at(server_.port()), {});
+    std::promise<bool> called;
+    send(wire, {"PING"}).then([&](const Result<Reply>& answer) { called.set_value(answer.ok()); });
+    EXPECT_TRUE(called.get_future().get());
+}
+
+TEST_F(ARedisWire, AnswersManyThreadsByOneConnection) {
+    RedisWire wire(address_at(proxy_.port()), {});
+    std::atomic<int> right{0};
+    {
+        std::vector<std::jthread> threads;
+        for (int i = 0; i < 16; ++i) {
+            threads.emplace_back([&, i] {
+                for (int round = 0; round < 200; ++round) {
+                    const auto word = std::to_string(1000 * i + round);
+                    const auto answer = ask(wire, {"ECHO", word});
+                    if (answer.ok() && answer.value().text == word) ++right;
+                }
+            });
+        }
+    }
+    EXPECT_EQ(right, 16 * 200);
+    EXPECT_EQ(proxy_.connections(), 1U);
+}
+
+TEST_F(ARedisWire, TakesRequestsAndAnswersLargerThanAnyBuffer) {
+    RedisWire wire(address_at(server_.port()), {});
+    const std::string large(20'000'000, 'x');
+    auto first = send(wire, {"ECHO", large});
+    auto second = send(wire, {"ECHO", "small"});
+    const auto answer = std::move(first).get();
+    ASSERT_TRUE(answer.ok()) << answer.failure().sentence;
+    EXPECT_EQ(answer.value().text, large);
+    EXPECT_EQ(std::move(second).get().value().text, "small");
+}
+
+TEST_F(ARedisWire, WaitsWithoutWorkWhileTheSocketIsFull) {
+    RedisWire wire(quick(address_at(server_.port()), 2s), {});
+    ASSERT_TRUE(ask(wire, {"PING"}).ok());
+    server_.stop();
+    const auto before = busy_time();
+    const auto answer = ask(wire, {"ECHO", std::string(8'000'000, 'x')});
+    EXPECT_FALSE(answer.ok());
+    EXPECT_LT(busy_time() - before, 150ms);
+    server_.go_on();
+}
+
+TEST_F(ARedisWire, WaitsWithoutWorkForAPongThatDoesNotCome) {
+    RedisWire wire(quick(address_at(server_.port()), 3s), {.channel = "news"});
+    const auto ear = std::make_shared<Ear>();
+    wire.listen(ear);
+    const Leader leader(wire);
+    ASSERT_TRUE(await([&] { return wire.listening() != 0; }));
+    server_.stop();
+    std::this_thread::sleep_for(2s);  // until it asks whether the server is there
+    const auto before = busy_time();
+    ASSERT_TRUE(await([&] { return wire.listening() == 0; }));
+    EXPECT_LT(busy_time() - before, 150ms);
+    server_.go_on();
+    EXPECT_TRUE(await([&] { return wire.listening() != 0; }));
+}
+
+TEST_F(ARedisWire, TriesAgainSoonWhatTheServerIsTooBusyFor) {
+    RedisWire wire(address_at(proxy_.port()), {});
+    ASSERT_TRUE(ask(wire, {"PING"}).ok());
+    proxy_.garbage("-LOADING Redis is loading the dataset in memory\r\n");
+    const auto before = BootClock::now();
+    const auto answer = ask(wire, {"ECHO", "later"});
+    ASSERT_TRUE(answer.ok()) << answer.failure().sentence;
+    EXPECT_EQ(answer.value().text, "later");
+    EXPECT_LT(BootClock::now() - before, 1s);
+}
+
+TEST_F(ARedisWire, GivesUpOnABlackHoleInTimeAndComesBackAfterwards) {
+    RedisWire wire(quick(address_at(proxy_.port())), {});
+    ASSERT_TRUE(ask(wire, {"PING"}).ok());
+    proxy_.black_hole();
+    const auto before = BootClock::now();
+    const auto answer = ask(wire, {"PING"});
+    ASSERT_FALSE(answer.ok());
+    EXPECT_EQ(answer.failure().effect, Effect::unknown);
+    EXPECT_GE(BootClock::now() - before, 300ms);
+    EXPECT_LT(BootClock::now() - before, 900ms);
+    proxy_.pass();
+    EXPECT_TRUE(await([&] { return ask(wire, {"PING"}).ok(); }));
+}
+
+TEST_F(ARedisWire, SaysThatWhatWasNeverSentHadNoEffect) {
+    proxy_.refuse();
+    RedisWire wire(quick(address_at(proxy_.port())), {});
+    const auto answer = ask(wire, {"PING"});
+    ASSERT_FALSE(answer.ok());
+    EXPECT_EQ(answer.failure().effect, Effect::none);
+}
+
+TEST_F(ARedisWire, FailsAtOnceWhenTheFirstAttemptIsAllThatIsWanted) {
+    proxy_.refuse();
+    RedisWire wire(address_at(proxy_.port()), {});
+    const auto before = BootClock::now();
+    EXPECT_FALSE(send(wire, {"PING"}, RedisWire::Endurance::first_attempt).get().ok());
+    EXPECT_LT(BootClock::now() - before, 1s);
+}
+
+TEST_F(ARedisWire, DoesNotHammerAServerThatRefuses) {
+    RedisWire wire(quick(address_at(proxy_.port()), 2s), {});
+    // Each connection is taken and cut at its first request.
+    proxy_.on_request([](std::string_view) { return test::Verdict::cut_before; });
+    EXPECT_FALSE(ask(wire, {"PING"}).ok());
+    EXPECT_GE(proxy_.connections(), 4U);
+    EXPECT_LE(proxy_.connections(), 15U) << "5 ms, 10, 20, ... up to a second, and jitter";
+}
+
+TEST_F(ARedisWire, SendsAgainWhatALostConnectionLeftUnanswered) {
+    RedisWire wire(address_at(proxy_.port()), {});
+    ASSERT_TRUE(ask(wire, {"SET", "count", "0"}).ok());
+    proxy_.drop_replies(1);
+    const auto answered = std::make_shared<std::promise<Answer>>();
+    wire.submit({"INCR", "count"}, [answered](Answer answer) { answered->set_value(answer); });
+    EXPECT_TRUE(ask(wire, {"PING"}).ok());
+    const auto answer = answered->get_future().get();
+    ASSERT_TRUE(answer.result.ok());
+    EXPECT_EQ(answer.result.value().integer, 2);
+    EXPECT_TRUE(answer.repeated);
+}
+
+TEST_F(ARedisWire, AnswersEachRequestOnceWhenTheServerIsKilledUnderLoad) {
+    RedisWire wire(quick(address_at(server_.port()), 500ms), {.channel = "news"});
+    wire.listen(std::make_shared<Ear>());
+    constexpr int threads = 16;
+    std::atomic<bool> over{false};
+    std::atomic<int> sent{0};
+    std::atomic<int> answered{0};
+    std::atomic<int> twice{0};
+    {
+        std::vector<std::jthread> many;
+        for (int i = 0; i < threads; ++i) {
+            many.emplace_back([&] {
+                while (!over) {
+                    Wire::Waiter waiter;
+                    std::atomic<int> times{0};
+                    ++sent;
+                    wire.submit({"ECHO", "x"}, [&](const Answer&) {
+                        if (++times > 1) ++twice;
+                        ++answered;
+                        wire.signal(waiter);
+                    });
+                    ASSERT_TRUE(wire.wait(waiter, BootClock::now() + test::patience));
+                }
+            });
+        }
+        for (int i = 0; i < 5; ++i) {
+            const int before = answered;
+            ASSERT_TRUE(await([&] { return answered > before + 200; }));
+            server_.kill();
+            server_.restart();
+        }
+        over = true;
+    }
+    EXPECT_EQ(answered, sent);
+    EXPECT_EQ(twice, 0);
+}
+
+TEST_F(ARedisWire, MayBeDestroyedWithRequestsInFlight) {
+    for (int i = 0; i < 20; ++i) {
+        const auto told = std::make_shared<std::atomic<int>>(0);
+        {
+            RedisWire wire(address_at(proxy_.port()), {.channel = "news"});
+            wire.listen(std::make_shared<Ear>());
+            if (i % 2 == 0) {
+                ASSERT_TRUE(ask(wire, {"PING"}).ok());
+                proxy_.hold_requests();
+            }
+            for (int j = 0; j < 10; ++j) {
+                send(wire, {"PING"}).then([told](const Result<Reply>&) { ++*told; });
+            }
+        }
+        proxy_.pass();
+        EXPECT_LE(*told, 10);
+    }
+}
+
+TEST_F(ARedisWire, HearsAgainAfterItsSecondConnectionWasKilled) {
+    RedisWire wire(address_at(server_.port()), {.channel = "news"});
+    const auto ear = std::make_shared<Ear>();
+    wire.listen(ear);
+    const Leader leader(wire);
+    ASSERT_TRUE(await([&] { return wire.listening() != 0; }));
+    const auto period = wire.listening();
+    server_.command({"CLIENT", "KILL", "TYPE", "pubsub"});
+    ASSERT_TRUE(await([&] { return wire.listening() > period; }));
+    EXPECT_GE(ear->times_missed, 2) << "when it was heard first, and again";
+    server_.command({"PUBLISH", "news", "x"});
+    EXPECT_TRUE(await([&] { return ear->messages > 0; }));
+}
+
+/// A wire whose reads are tracked, and that has read `key`.
+class TrackedReads : public ARedisWire {
+protected:
+    RedisWire wire_{quick(address_at(server_.port()), 3s),
+                    {.channel = "__redis__:invalidate", .tracked = true}};
+    std::shared_ptr<Ear> ear_ = std::make_shared<Ear>();
+
+    void SetUp() override {
+        wire_.listen(ear_);
+        // The second connection is made while somebody waits.
+        ASSERT_TRUE(await([&] { return ask(wire_, {"PING"}).ok() && wire_.listening() != 0; }));
+    }
+    bool is_told() {
+        if (!ask(wire_, {"GET", "key"}).ok()) return false;
+        const int before = ear_->messages;
+        server_.command({"SET", "key", "value"});
+        return await([&] { return ask(wire_, {"PING"}).ok() && ear_->messages > before; }, 5s);
+    }
+};
+
+TEST_F(TrackedReads, AreToldOfByTheOtherConnection) {
+    EXPECT_TRUE(is_told());
+}
+
+TEST_F(TrackedReads, AreTrackedAgainOnANewConnection) {
+    const auto period = wire_.listening();
+    server_.command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+    ASSERT_TRUE(await([&] { return ask(wire_, {"PING"}).ok(); }));
+    EXPECT_TRUE(is_told());
+    EXPECT_NE(wire_.listening(), period) << "what was read before is tracked no more";
+}
+
+TEST_F(TrackedReads, AreToldToANewSecondConnection) {
+    const auto period = wire_.listening();
+    server_.command({"CLIENT", "KILL", "TYPE", "pubsub"});
+    ASSERT_TRUE(await([&] { return ask(wire_, {"PING"}).ok() && wire_.listening() > period; }));
+    EXPECT_TRUE(is_told());
+}
+
+TEST_F(TrackedReads, AreTrackedAgainWhenBothConnectionsAreLostAtOnce) {
+    for (int i = 0; i < 10; ++i) {
+        const auto period = wire_.listening();
+        server_.kill();
+        server_.restart();
+        ASSERT_TRUE(await([&] { return ask(wire_, {"PING"}).ok() && wire_.listening() > period; }));
+        EXPECT_TRUE(is_told()) << "round " << i;
+    }
+}
+
+}  // namespace
+}  // namespace holdfast::redis

@@ -1,0 +1,143 @@
+#include "stores/redis/reply.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include <holdfast/error.hpp>
+
+#include "stores/redis/command.hpp"
+
+namespace holdfast::redis {
+namespace {
+
+using Kind = Reply::Kind;
+
+Reply number(std::int64_t value) {
+    return {.kind = Kind::integer, .integer = value};
+}
+Reply text(std::string value) {
+    return {.kind = Kind::text, .text = std::move(value)};
+}
+
+Reply only_reply(std::string_view bytes) {
+    ReplyReader reader;
+    reader.feed(bytes);
+    auto reply = reader.next();
+    EXPECT_TRUE(reply) << bytes;
+    EXPECT_EQ(reader.next(), std::nullopt) << bytes;
+    return reply.value_or(Reply{});
+}
+
+TEST(AReply, OfEachKindIsRead) {
+    EXPECT_EQ(only_reply("+OK\r\n"), (Reply{.kind = Kind::status, .text = "OK"}));
+    EXPECT_EQ(only_reply("-ERR no\r\n"), (Reply{.kind = Kind::error, .text = "ERR no"}));
+    EXPECT_TRUE(only_reply("-ERR no\r\n").is_error());
+    EXPECT_EQ(only_reply(":9007199254740993\r\n"), number(9007199254740993));
+    EXPECT_EQ(only_reply(":-1\r\n"), number(-1));
+    EXPECT_EQ(only_reply("$2\r\n\r\n\r\n"), text("\r\n"));
+    EXPECT_EQ(only_reply("$0\r\n\r\n"), text(""));
+    EXPECT_EQ(only_reply("$-1\r\n"), Reply{});
+    EXPECT_EQ(only_reply("*-1\r\n"), Reply{});
+    EXPECT_EQ(only_reply("*0\r\n"), (Reply{.kind = Kind::array}));
+}
+
+TEST(AReply, HasItsElementsInOrder) {
+    const Reply inner{.kind = Kind::array, .elements = {text("a"), Reply{}}};
+    const Reply error{.kind = Kind::error, .text = "ERR x"};
+    EXPECT_EQ(only_reply("*4\r\n:1\r\n*2\r\n$1\r\na\r\n$-1\r\n-ERR x\r\n*0\r\n"),
+              (Reply{.kind = Kind::array,
+                     .elements = {number(1), inner, error, Reply{.kind = Kind::array}}}));
+}
+
+TEST(AReply, IsReadFromPiecesOfAnySize) {
+    const std::string bytes = "*3\r\n:12\r\n$5\r\nhello\r\n*1\r\n+x\r\n:7\r\n";
+    for (std::size_t size = 1; size <= bytes.size(); ++size) {
+        ReplyReader reader;
+        std::vector<Reply> replies;
+        for (std::size_t at = 0; at < bytes.size(); at += size) {
+            reader.feed(std::string_view(bytes).substr(at, size));
+            while (auto reply = reader.next()) replies.push_back(*std::move(reply));
+        }
+        ASSERT_EQ(replies.size(), 2U) << size;
+        EXPECT_EQ(replies[0].elements[1], text("hello"));
+        EXPECT_EQ(replies[1], number(7));
+    }
+}
+
+TEST(AReply, MayBeLargerThanWhatIsFedAtOnce) {
+    const std::string large(1'000'000, 'x');
+    ReplyReader reader;
+    reader.feed("$1000000\r\n");
+    for (int i = 0; i < 1000; ++i) {
+        EXPECT_EQ(reader.next(), std::nullopt);
+        reader.feed(std::string_view(large).substr(0, 1000));
+    }
+    reader.feed("\r\n");
+    EXPECT_EQ(reader.next(), text(large));
+}
+
+void expect_refused(std::string_view bytes) {
+    ReplyReader reader;
+    reader.feed(bytes);
+    for (int i = 0; i < 2; ++i) {
+        try {
+            EXPECT_EQ(reader.next(), std::nullopt);
+            ADD_FAILURE() << "accepted: " << bytes.substr(0, 40);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.code(), errc::corrupt);
+        }
+        reader.feed("+OK\r\n");
+    }
+}
+
+TEST(AReply, IsRefusedForEverWhenItIsNotTheProtocol) {
+    expect_refused("HTTP/1.1 400 Bad Request\r\n");
+    expect_refused(":12a\r\n");
+    expect_refused("$x\r\n");
+    expect_refused("*2\r\n!\r\n");
+}
+
+TEST(AReply, IsRefusedWhenItAnnouncesMoreElementsThanAnybodyAsksFor) {
+    expect_refused("*1048577\r\n");
+    expect_refused("*2147483647\r\n");
+}
+
+TEST(AReply, IsRefusedWhenItIsNestedWithoutEnd) {
+    std::string bytes;
+    for (int i = 0; i < 1000; ++i) bytes += "*1\r\n";
+    expect_refused(bytes);
+}
+
+std::string bytes_of(const Command& command) {
+    std::string bytes = "before";
+    command.append_to(bytes);
+    return bytes.substr(6);
+}
+
+TEST(ACommand, IsAnArrayOfItsWords) {
+    EXPECT_EQ(bytes_of({"PING"}), "*1\r\n$4\r\nPING\r\n");
+    Command command{"SET", std::string_view("a\0b", 3)};
+    command << "" << std::uint64_t{18'446'744'073'709'551'615U};
+    EXPECT_EQ(bytes_of(command), std::string("*4\r\n$3\r\nSET\r\n$3\r\na\0b\r\n$0\r\n\r\n", 28) +
+                                     "$20\r\n18446744073709551615\r\n");
+    EXPECT_FALSE(command.by_digest());
+}
+
+TEST(ACommand, NamesItsScriptByDigestUntilItBringsTheText) {
+    const Script script("return 1");
+    EXPECT_EQ(script.digest(), "e0e1f9fabfc9d4800c877a703b823ac0578ff8db");
+    Command command(script, {"key"});
+    command << "argument";
+    EXPECT_TRUE(command.by_digest());
+    EXPECT_EQ(bytes_of(command), "*5\r\n$7\r\nEVALSHA\r\n$40\r\n" + script.digest() +
+                                     "\r\n$1\r\n1\r\n$3\r\nkey\r\n$8\r\nargument\r\n");
+    command.by_text();
+    EXPECT_FALSE(command.by_digest());
+    EXPECT_EQ(bytes_of(command),
+              "*5\r\n$4\r\nEVAL\r\n$8\r\nreturn 1\r\n$1\r\n1\r\n$3\r\nkey\r\n$8\r\nargument\r\n");
+}
+
+}  // namespace
+}  // namespace holdfast::redis

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "cli/contenders.hpp"
-#include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/help.hpp"
 #include "cli/json.hpp"
@@ -33,9 +32,9 @@ std::string table_of(const std::vector<ResourceInfo>& resources) {
         for (const auto& [contender, state] : in_order(resource)) {
             table.add({{visible(resource.name)},
                        state,
-                       {visible(contender.owner)},
+                       {show_owner(contender)},
                        {show_fence(contender)},
-                       {show_duration(contender.lease_left)},
+                       {show_lease(contender)},
                        {show_share(contender)}});
         }
     }

@@ -1,0 +1,166 @@
+"""One lock with Redisson's RLock and ReadWriteLock: `layout=redisson`."""
+
+import sys
+import time
+import unittest
+
+from interop import Shared, until
+
+WRITE = ("--kind", "write")
+READ = ("--kind", "read")
+
+
+class RedissonShared(Shared):
+    LAYOUT = "redisson"
+
+    def await_one_that_subscribed(self, channel):
+        until(lambda: self.server.client.pubsub_numsub(channel)[0][1] > 0)
+        time.sleep(0.05)  # and has tried once more
+
+    def as_kind(self, start, kind):
+        return lambda *words: start(*words, *kind)
+
+
+class RedissonCounting(RedissonShared):
+    def test_four_of_ours_and_four_of_rlock_count_exactly(self):
+        self.count_together(
+            [(self.ours, ("--mark", "h"))] * 4 + [(self.redisson, ("--mark", "r"))] * 4
+        )
+        self.assertEqual(self.count(), 8 * self.ROUNDS)
+        self.assert_mixed(50)
+
+    def test_readers_and_writers_of_both_kinds_keep_apart(self):
+        self.count_together(
+            [(self.ours, ("--mark", "h", *WRITE))] * 2
+            + [(self.ours, READ)] * 2
+            + [(self.redisson, ("--mark", "r", *WRITE))] * 2
+            + [(self.redisson, READ)] * 2
+        )
+        self.assertEqual(self.count(), 4 * self.ROUNDS)
+        self.assert_mixed(20)
+
+    def tearDown(self):
+        left = set(self.server.client.keys()) - {b"counter", b"journal"}
+        self.assertEqual(left, {b"holdfast_fence:{lock}"})
+
+
+class RedissonReaders(RedissonShared):
+    def hold(self, start, *words):
+        process = start("--name", "lock", "--wait-one", *words)
+        process.hear("waiting")
+        process.hear("held")
+        return process
+
+    def test_ours_and_theirs_read_together_and_keep_a_writer_out(self):
+        for late, early in ((self.ours, self.redisson), (self.redisson, self.ours)):
+            with self.subTest(late=late.__name__):
+                readers = [self.hold(early, *READ), self.hold(late, *READ)]
+                writer = late("--name", "lock", "--wait-one", *WRITE)
+                writer.hear("waiting")
+                for reader in readers:
+                    time.sleep(0.3)
+                    self.assertTrue(writer.is_silent())
+                    reader.tell()
+                    reader.hear("released")
+                writer.hear("held")
+                writer.tell()
+                writer.hear("released")
+
+    def test_a_dead_reader_does_not_keep_the_others_writer_out_for_long(self):
+        for dead, heir in ((self.ours, self.redisson), (self.redisson, self.ours)):
+            with self.subTest(dead=dead.__name__):
+                self.hold(dead, "--lease", 1000, *READ).kill()
+                writer = self.hold(heir, *WRITE)
+                writer.tell()
+                writer.hear("released")
+
+
+class RedissonWaking(RedissonShared):
+    LOCK = "redisson_lock__channel:{lock}"
+    READ_WRITE = "redisson_rwlock:{lock}"
+
+    def assert_woken(self, holder, waiter, is_waiting):
+        latencies = [self.pass_on(holder, waiter, is_waiting) for _ in range(5)]
+        self.assert_soon(latencies, 0.3)  # a re-check comes after 1 s, the lease after 30 s
+
+    def test_we_are_woken_by_their_unlock(self):
+        self.assert_woken(self.redisson, self.ours, self.await_one_that_listens)
+
+    def test_they_are_woken_by_our_release(self):
+        self.assert_woken(
+            self.ours, self.redisson, lambda: self.await_one_that_subscribed(self.LOCK)
+        )
+
+    def test_a_writer_of_ours_is_woken_by_their_reader(self):
+        self.assert_woken(
+            self.as_kind(self.redisson, READ),
+            self.as_kind(self.ours, WRITE),
+            self.await_one_that_listens,
+        )
+
+    def test_a_reader_of_ours_is_woken_by_their_writer(self):
+        self.assert_woken(
+            self.as_kind(self.redisson, WRITE),
+            self.as_kind(self.ours, READ),
+            self.await_one_that_listens,
+        )
+
+    def test_a_writer_of_theirs_is_woken_by_our_reader(self):
+        self.assert_woken(
+            self.as_kind(self.ours, READ),
+            self.as_kind(self.redisson, WRITE),
+            lambda: self.await_one_that_subscribed(self.READ_WRITE),
+        )
+
+    def test_a_reader_of_theirs_is_woken_by_our_writer(self):
+        self.assert_woken(
+            self.as_kind(self.ours, WRITE),
+            self.as_kind(self.redisson, READ),
+            lambda: self.await_one_that_subscribed(self.READ_WRITE),
+        )
+
+
+class RedissonExpiry(RedissonShared):
+    def test_their_lock_that_nobody_renews_is_taken_over(self):
+        for kind in ((), WRITE):
+            with self.subTest(kind):
+                dead = self.redisson("--name", "lock", "--wait-one", "--lease", 1000, *kind)
+                dead.hear("waiting")
+                taken = dead.hear("held")
+                dead.kill()
+                ours = self.ours("--name", "lock", "--wait-one", *kind)
+                ours.hear("waiting")
+                self.assertGreater(ours.hear("held") - taken, 0.8)
+                ours.tell()
+                ours.hear("released")
+
+    def test_ours_is_not_stolen_while_it_is_renewed(self):
+        for kind in ((), WRITE, READ):
+            with self.subTest(kind):
+                ours = self.ours("--name", "lock", "--wait-one", "--lease", 1000, *kind)
+                ours.hear("waiting")
+                ours.hear("held")
+                rival = self.redisson("--name", "lock", "--wait-one", *(WRITE if kind else ()))
+                rival.hear("waiting")
+                time.sleep(3)
+                self.assertTrue(rival.is_silent())
+                ours.tell()
+                ours.hear("released")
+                rival.hear("held")
+                rival.tell()
+                rival.hear("released")
+
+    def test_ours_that_died_is_taken_over(self):
+        ours = self.ours("--name", "lock", "--wait-one", "--lease", 1000)
+        ours.hear("waiting")
+        ours.hear("held")
+        ours.kill()
+        heir = self.redisson("--name", "lock", "--wait-one")
+        heir.hear("waiting")
+        heir.hear("held")
+        heir.tell()
+        heir.hear("released")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv)

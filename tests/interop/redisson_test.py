@@ -137,12 +137,12 @@ class RedissonExpiry(RedissonShared):
     def test_ours_is_not_stolen_while_it_is_renewed(self):
         for kind in ((), WRITE, READ):
             with self.subTest(kind):
-                ours = self.ours("--name", "lock", "--wait-one", "--lease", 1000, *kind)
+                ours = self.ours("--name", "lock", "--wait-one", "--lease", 1500, *kind)
                 ours.hear("waiting")
                 ours.hear("held")
                 rival = self.redisson("--name", "lock", "--wait-one", *(WRITE if kind else ()))
                 rival.hear("waiting")
-                time.sleep(3)
+                time.sleep(4)  # more than two leases
                 self.assertTrue(rival.is_silent())
                 ours.tell()
                 ours.hear("released")

@@ -8,7 +8,7 @@
 #include <holdfast/holdfast.hpp>
 #include <iostream>
 #include <map>
-#include <optional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -78,9 +78,9 @@ public:
     Lock(const Client& client, const Options& options) : kind_(options.text("kind", "lock")) {
         const LockOptions how{.lease = std::chrono::milliseconds{options.number("lease", 30'000)}};
         if (kind_ == "lock") {
-            mutex_.emplace(client.mutex(options.text("name"), how));
+            mutex_.reset(new Mutex(client.mutex(options.text("name"), how)));
         } else {
-            shared_.emplace(client.shared_mutex(options.text("name"), how));
+            shared_.reset(new SharedMutex(client.shared_mutex(options.text("name"), how)));
         }
     }
     Hold acquire() {
@@ -91,8 +91,8 @@ public:
 
 private:
     const std::string kind_;
-    std::optional<Mutex> mutex_;
-    std::optional<SharedMutex> shared_;
+    std::unique_ptr<Mutex> mutex_;
+    std::unique_ptr<SharedMutex> shared_;
 };
 
 void say(const std::string& line) {

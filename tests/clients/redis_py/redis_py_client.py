@@ -25,8 +25,12 @@ def hold_until_told(lock):
     lock.acquire()
     print(f"held {round((time.monotonic() - started) * 1000)}", flush=True)
     sys.stdin.readline()
-    lock.release()
-    print("released", flush=True)
+    try:
+        lock.release()
+    except redis.exceptions.LockError as error:
+        print(f"lost {error}", flush=True)
+    else:
+        print("released", flush=True)
 
 
 def main():

@@ -96,8 +96,8 @@ struct Place {
     std::uint64_t weight = 0;
     std::uint64_t fence = 0;
     std::chrono::milliseconds lease_left{0};  ///< negative: a foreign one's that never ends
-    std::string host = {};  ///< empty: unknown
-    int pid = 0;            ///< 0: unknown
+    std::string host = {};                    ///< empty: unknown
+    int pid = 0;                              ///< 0: unknown
     /// Since it was admitted or, of one that is not, since it entered. Unset: unknown.
     std::optional<std::chrono::milliseconds> age = std::nullopt;
     /// A holder that took the lock by other means than ours: it has no fence, and its ticket no

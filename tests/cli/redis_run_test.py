@@ -216,7 +216,6 @@ class Passwords(OnRedis):
             store = self.with_password(password)
             for words in (
                 ["run", "--verbose", "-S", store, "a", "--", "env"],
-                ["run", "-S", store, "a", "--", "sh", "-c", "tr '\\0' '\\n' < /proc/$PPID/environ"],
                 ["list", "-S", store],
                 ["show", "-S", store, "a"],
             ):

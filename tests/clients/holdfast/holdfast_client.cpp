@@ -77,13 +77,17 @@ class Lock {
 public:
     Lock(const Client& client, const Options& options) : kind_(options.text("kind", "lock")) {
         const LockOptions how{.lease = std::chrono::milliseconds{options.number("lease", 30'000)}};
-        if (kind_ == "lock") {
+        if (options.has("also")) {
+            several_.reset(new MultiLock(
+                client.multi_lock({options.text("name"), options.text("also")}, how)));
+        } else if (kind_ == "lock") {
             mutex_.reset(new Mutex(client.mutex(options.text("name"), how)));
         } else {
             shared_.reset(new SharedMutex(client.shared_mutex(options.text("name"), how)));
         }
     }
     Hold acquire() {
+        if (several_) return several_->acquire();
         if (mutex_) return mutex_->acquire();
         return kind_ == "read" ? shared_->acquire_shared() : shared_->acquire();
     }
@@ -93,6 +97,7 @@ private:
     const std::string kind_;
     std::unique_ptr<Mutex> mutex_;
     std::unique_ptr<SharedMutex> shared_;
+    std::unique_ptr<MultiLock> several_;
 };
 
 void say(const std::string& line) {
@@ -157,8 +162,8 @@ void hold_until_told(Lock& lock) {
     say("waiting");
     Hold hold = lock.acquire();
     say("held " +
-        std::to_string(std::chrono::round<std::chrono::milliseconds>(Clock::now() - started)
-                           .count()));
+        std::to_string(
+            std::chrono::round<std::chrono::milliseconds>(Clock::now() - started).count()));
     while (!is_told(5ms)) {
         if (!hold.held()) throw std::runtime_error("the lock was lost");
     }

@@ -11,6 +11,7 @@ const { values: options } = parseArgs({
   options: {
     url: { type: "string" },
     name: { type: "string" },
+    also: { type: "string" }, // another lock, to be taken together with the first
     rounds: { type: "string", default: "1" },
     counter: { type: "string", default: "counter" }, // the key to work on
     mark: { type: "string" }, // what to append to the key `journal` in each round
@@ -54,7 +55,8 @@ async function main() {
     retryDelay: every,
     retryJitter: every / 2,
   });
-  const acquire = () => redlock.acquire([options.name], Number(options.lease));
+  const names = options.also ? [options.name, options.also] : [options.name];
+  const acquire = () => redlock.acquire(names, Number(options.lease));
   if (options["wait-one"]) {
     await holdUntilTold(acquire);
   } else {

@@ -19,7 +19,8 @@ constexpr const char* examples = R"(Examples:
   holdfast list --json     an array of {"name", "holders": [...], "waiters": [...]}
 
 A share is all of it, shared, joined (re-entered), or permits of how many there are. What is
-offered has its next holder, which is about to take it. More of one: holdfast show NAME)";
+offered has its next holder, which is about to take it. Where any key might be a lock (-S with
+?layout=...) a PREFIX must be given. More of one: holdfast show NAME)";
 
 std::string table_of(const std::vector<ResourceInfo>& resources) {
     Table table({{"NAME"},

@@ -139,12 +139,12 @@ class Shared(unittest.TestCase):
         print(f"woken after {shown} ms", file=sys.stderr)
         self.assertLess(sorted(latencies)[len(latencies) // 2], limit)
 
-    def pass_on(self, holder, waiter, is_waiting):
+    def pass_on(self, holder, waiter, is_waiting, name="lock"):
         """How long it takes from a release by one process to the other's hold."""
-        first = holder("--name", "lock", "--wait-one")
+        first = holder("--name", name, "--wait-one")
         first.hear("waiting")
         first.hear("held")
-        second = waiter("--name", "lock", "--wait-one")
+        second = waiter("--name", name, "--wait-one")
         second.hear("waiting")
         is_waiting()
         told = time.monotonic()

@@ -79,8 +79,8 @@ class RedissonWaking(RedissonShared):
     LOCK = "redisson_lock__channel:{lock}"
     READ_WRITE = "redisson_rwlock:{lock}"
 
-    def assert_woken(self, holder, waiter, is_waiting):
-        latencies = [self.pass_on(holder, waiter, is_waiting) for _ in range(5)]
+    def assert_woken(self, holder, waiter, is_waiting, name="lock"):
+        latencies = [self.pass_on(holder, waiter, is_waiting, name) for _ in range(3)]
         self.assert_soon(latencies, 0.3)  # a re-check comes after 1 s, the lease after 30 s
 
     def test_we_are_woken_by_their_unlock(self):
@@ -90,6 +90,11 @@ class RedissonWaking(RedissonShared):
         self.assert_woken(
             self.ours, self.redisson, lambda: self.await_one_that_subscribed(self.LOCK)
         )
+
+    def test_they_are_woken_where_the_name_has_a_hash_tag_already(self):
+        name = "orders:{42}"
+        listening = lambda: self.await_one_that_subscribed("redisson_lock__channel:" + name)
+        self.assert_woken(self.ours, self.redisson, listening, name)
 
     def test_a_writer_of_ours_is_woken_by_their_reader(self):
         self.assert_woken(

@@ -139,11 +139,35 @@ class Shared(unittest.TestCase):
         print(f"woken after {shown} ms", file=sys.stderr)
         self.assertLess(sorted(latencies)[len(latencies) // 2], limit)
 
+    def hold(self, start, *words):
+        """A process that holds until it is told."""
+        process = start("--wait-one", *words)
+        process.hear("waiting")
+        process.hear("held")
+        return process
+
+    def release(self, process):
+        process.tell()
+        process.hear("released")
+
+    def assert_not_stolen(self, holders_and_rivals):
+        """Each pair is for a lock of its own, and started by a function."""
+        pairs = []
+        for start_holder, start_rival in holders_and_rivals:
+            holder = start_holder()
+            rival = start_rival()
+            rival.hear("waiting")
+            pairs.append((holder, rival))
+        time.sleep(4)  # more than two leases
+        for holder, rival in pairs:
+            self.assertTrue(rival.is_silent())
+            self.release(holder)
+            rival.hear("held")
+            self.release(rival)
+
     def pass_on(self, holder, waiter, is_waiting, name="lock"):
         """How long it takes from a release by one process to the other's hold."""
-        first = holder("--name", name, "--wait-one")
-        first.hear("waiting")
-        first.hear("held")
+        first = self.hold(holder, "--name", name)
         second = waiter("--name", name, "--wait-one")
         second.hear("waiting")
         is_waiting()
@@ -151,6 +175,5 @@ class Shared(unittest.TestCase):
         first.tell()
         latency = second.hear("held") - told
         first.hear("released")
-        second.tell()
-        second.hear("released")
+        self.release(second)
         return latency

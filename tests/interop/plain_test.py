@@ -75,59 +75,41 @@ class PlainWaking(PlainShared):
 
 
 class PlainExpiry(PlainShared):
+    SHORT = ("--lease", 1500)
+
     def test_their_lock_that_nobody_renews_is_taken_over(self):
         for kind, start in self.one_of_each():
             with self.subTest(kind):
-                dead = start("--name", "lock", "--wait-one", "--lease", 1000)
-                dead.hear("waiting")
-                taken = dead.hear("held")
+                dead = self.hold(start, "--name", "lock", *self.SHORT)
+                taken = time.monotonic()
                 dead.kill()
-                ours = self.ours("--name", "lock", "--wait-one")
-                ours.hear("waiting")
-                self.assertGreater(ours.hear("held") - taken, 0.8)
-                ours.tell()
-                ours.hear("released")
+                ours = self.hold(self.ours, "--name", "lock")
+                self.assertGreater(time.monotonic() - taken, 0.5)
+                self.release(ours)
 
     def test_ours_is_not_stolen_while_it_is_renewed(self):
-        for kind, start in self.one_of_each():
-            with self.subTest(kind):
-                ours = self.ours("--name", "lock", "--wait-one", "--lease", 1500)
-                ours.hear("waiting")
-                ours.hear("held")
-                rival = start("--name", "lock", "--wait-one", "--look-every", 20)
-                rival.hear("waiting")
-                time.sleep(4)  # more than two leases
-                self.assertTrue(rival.is_silent())
-                ours.tell()
-                ours.hear("released")
-                rival.hear("held")
-                rival.tell()
-                rival.hear("released")
+        self.assert_not_stolen(
+            (
+                lambda name=name: self.hold(self.ours, "--name", name, *self.SHORT),
+                lambda name=name, start=start: start(
+                    "--name", name, "--wait-one", "--look-every", 20
+                ),
+            )
+            for name, start in self.one_of_each()
+        )
 
     def test_ours_that_died_is_taken_over(self):
         for kind, start in self.one_of_each():
             with self.subTest(kind):
-                ours = self.ours("--name", "lock", "--wait-one", "--lease", 1000)
-                ours.hear("waiting")
-                ours.hear("held")
-                ours.kill()
-                heir = start("--name", "lock", "--wait-one", "--look-every", 20)
-                heir.hear("waiting")
-                heir.hear("held")
-                heir.tell()
-                heir.hear("released")
+                self.hold(self.ours, "--name", "lock", *self.SHORT).kill()
+                self.release(self.hold(start, "--name", "lock", "--look-every", 20))
 
     def test_a_stale_holder_of_theirs_does_not_end_ours(self):
-        stale = self.redis_py("--name", "lock", "--wait-one", "--lease", 200)
-        stale.hear("waiting")
-        stale.hear("held")
-        ours = self.ours("--name", "lock", "--wait-one")
-        ours.hear("waiting")
-        ours.hear("held")
+        stale = self.hold(self.redis_py, "--name", "lock", "--lease", 200)
+        ours = self.hold(self.ours, "--name", "lock")
         stale.tell()
         stale.hear("lost")
-        ours.tell()
-        ours.hear("released")
+        self.release(ours)
 
 
 if __name__ == "__main__":

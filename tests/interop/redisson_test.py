@@ -27,7 +27,7 @@ class RedissonCounting(RedissonShared):
             [(self.ours, ("--mark", "h"))] * 4 + [(self.redisson, ("--mark", "r"))] * 4
         )
         self.assertEqual(self.count(), 8 * self.ROUNDS)
-        self.assert_mixed(50)
+        self.assert_mixed(10)
 
     def test_readers_and_writers_of_both_kinds_keep_apart(self):
         self.count_together(
@@ -37,7 +37,7 @@ class RedissonCounting(RedissonShared):
             + [(self.redisson, READ)] * 2
         )
         self.assertEqual(self.count(), 4 * self.ROUNDS)
-        self.assert_mixed(20)
+        self.assert_mixed(10)
 
     def tearDown(self):
         left = set(self.server.client.keys()) - {b"counter", b"journal"}
@@ -45,34 +45,24 @@ class RedissonCounting(RedissonShared):
 
 
 class RedissonReaders(RedissonShared):
-    def hold(self, start, *words):
-        process = start("--name", "lock", "--wait-one", *words)
-        process.hear("waiting")
-        process.hear("held")
-        return process
-
     def test_ours_and_theirs_read_together_and_keep_a_writer_out(self):
         for late, early in ((self.ours, self.redisson), (self.redisson, self.ours)):
             with self.subTest(late=late.__name__):
-                readers = [self.hold(early, *READ), self.hold(late, *READ)]
+                readers = [self.hold(start, "--name", "lock", *READ) for start in (early, late)]
                 writer = late("--name", "lock", "--wait-one", *WRITE)
                 writer.hear("waiting")
                 for reader in readers:
                     time.sleep(0.3)
                     self.assertTrue(writer.is_silent())
-                    reader.tell()
-                    reader.hear("released")
+                    self.release(reader)
                 writer.hear("held")
-                writer.tell()
-                writer.hear("released")
+                self.release(writer)
 
     def test_a_dead_reader_does_not_keep_the_others_writer_out_for_long(self):
         for dead, heir in ((self.ours, self.redisson), (self.redisson, self.ours)):
             with self.subTest(dead=dead.__name__):
-                self.hold(dead, "--lease", 1000, *READ).kill()
-                writer = self.hold(heir, *WRITE)
-                writer.tell()
-                writer.hear("released")
+                self.hold(dead, "--name", "lock", "--lease", 1000, *READ).kill()
+                self.release(self.hold(heir, "--name", "lock", *WRITE))
 
 
 class RedissonWaking(RedissonShared):
@@ -126,45 +116,38 @@ class RedissonWaking(RedissonShared):
 
 
 class RedissonExpiry(RedissonShared):
+    SHORT = ("--lease", 1500)
+
     def test_their_lock_that_nobody_renews_is_taken_over(self):
         for kind in ((), WRITE):
             with self.subTest(kind):
-                dead = self.redisson("--name", "lock", "--wait-one", "--lease", 1000, *kind)
-                dead.hear("waiting")
-                taken = dead.hear("held")
+                dead = self.hold(self.redisson, "--name", "lock", *self.SHORT, *kind)
+                taken = time.monotonic()
                 dead.kill()
-                ours = self.ours("--name", "lock", "--wait-one", *kind)
-                ours.hear("waiting")
-                self.assertGreater(ours.hear("held") - taken, 0.8)
-                ours.tell()
-                ours.hear("released")
+                ours = self.hold(self.ours, "--name", "lock", *kind)
+                self.assertGreater(time.monotonic() - taken, 0.5)
+                self.release(ours)
 
     def test_ours_is_not_stolen_while_it_is_renewed(self):
-        for kind in ((), WRITE, READ):
-            with self.subTest(kind):
-                ours = self.ours("--name", "lock", "--wait-one", "--lease", 1500, *kind)
-                ours.hear("waiting")
-                ours.hear("held")
-                rival = self.redisson("--name", "lock", "--wait-one", *(WRITE if kind else ()))
-                rival.hear("waiting")
-                time.sleep(4)  # more than two leases
-                self.assertTrue(rival.is_silent())
-                ours.tell()
-                ours.hear("released")
-                rival.hear("held")
-                rival.tell()
-                rival.hear("released")
+        self.assert_not_stolen(
+            (
+                lambda name=name, kind=kind: self.hold(
+                    self.ours, "--name", name, *self.SHORT, *kind
+                ),
+                lambda name=name, rival=rival: self.redisson("--name", name, "--wait-one", *rival),
+            )
+            for name, kind, rival in (
+                ("lock", (), ()),
+                ("written", WRITE, WRITE),
+                ("read", READ, WRITE),
+            )
+        )
 
     def test_ours_that_died_is_taken_over(self):
-        ours = self.ours("--name", "lock", "--wait-one", "--lease", 1000)
-        ours.hear("waiting")
-        ours.hear("held")
-        ours.kill()
-        heir = self.redisson("--name", "lock", "--wait-one")
-        heir.hear("waiting")
-        heir.hear("held")
-        heir.tell()
-        heir.hear("released")
+        for kind in ((), WRITE):
+            with self.subTest(kind):
+                self.hold(self.ours, "--name", "lock", *self.SHORT, *kind).kill()
+                self.release(self.hold(self.redisson, "--name", "lock", *kind))
 
 
 if __name__ == "__main__":

@@ -79,7 +79,9 @@ public:
         }
     }
 
-    /// All resources that have a contender and whose name starts with `prefix`, sorted by name.
+    /// All resources that have a contender and whose name starts with `prefix`, sorted by name. In
+    /// the layouts of others (?layout=) any key might be a lock: there it must not be empty.
+    /// Throws Error when the store cannot be asked.
     std::vector<ResourceInfo> inspect(std::string_view prefix = {}) const;
 
     /// Ends the hold of `name` that has this fence, whoever has it, and everybody's who joined it;

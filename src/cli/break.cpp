@@ -21,6 +21,8 @@ namespace {
 constexpr const char* examples = R"(Examples:
   holdfast show deploy                              first see who holds it, and with which fence
   holdfast break deploy --fence 1790000000000000    end that hold, and no later one
+  holdfast break deploy --fence 0                   end those that hold it by another library than
+                                                    holdfast (-S ...?layout=...) and have no fence
 
 The next in line gets its turn at once. The holder is not asked: it learns of it with its next
 renewal, within a third of its lease, and may work on until then beside the next one. What it
@@ -33,7 +35,7 @@ std::uint64_t fence_or_refuse(const std::string& text) {
     std::uint64_t fence = 0;
     const char* const end = text.data() + text.size();
     const auto [stopped, error] = std::from_chars(text.data(), end, fence);
-    if (error == std::errc{} && stopped == end && fence != 0) return fence;
+    if (error == std::errc{} && stopped == end) return fence;
     throw CLI::ValidationError("--fence",
                                "'" + text + "' is no fence; holdfast show NAME tells it");
 }
@@ -41,7 +43,7 @@ std::uint64_t fence_or_refuse(const std::string& text) {
 std::vector<std::uint64_t> fences_of(const ResourceInfo& resource) {
     std::vector<std::uint64_t> fences;
     for (const ContenderInfo& holder : resource.holders) {
-        if (holder.fence != 0) fences.push_back(holder.fence);
+        if (is_held(holder)) fences.push_back(holder.fence);
     }
     std::ranges::sort(fences);
     const auto last = std::unique(fences.begin(), fences.end());
@@ -52,6 +54,9 @@ std::vector<std::uint64_t> fences_of(const ResourceInfo& resource) {
 std::string what_is_there(const ResourceInfo& resource) {
     const auto fences = fences_of(resource);
     if (fences.empty()) return resource.waiters.empty() ? "it is free" : "it is being passed on";
+    if (fences == std::vector<std::uint64_t>{0}) {
+        return "it is held by another library, without a fence (--fence 0 ends that)";
+    }
     return fmt::format("it is held with fence {}", fmt::join(fences, ", "));
 }
 
@@ -59,6 +64,19 @@ std::string what_is_there(const ResourceInfo& resource) {
 std::string owner_of(const ResourceInfo& resource, std::uint64_t fence) {
     const auto holder = std::ranges::find(resource.holders, fence, &ContenderInfo::fence);
     return holder == resource.holders.end() ? "" : " of " + holder->owner;
+}
+
+std::string what_was_ended(const ResourceInfo& before, std::uint64_t fence) {
+    if (fence == 0) return "ended what another library held; it may not learn of it";
+    return fmt::format(
+        "ended the hold{} with fence {}; its holder learns of it within a third of its lease",
+        owner_of(before, fence), fence);
+}
+
+/// For people who gave a fence that nobody has.
+std::string what_is_missing(std::uint64_t fence) {
+    if (fence == 0) return "nobody holds it by another library";
+    return fmt::format("no hold has fence {}", fence);
 }
 
 }  // namespace
@@ -71,7 +89,7 @@ CLI::App* add_break(CLI::App& program, BreakOptions& options) {
     command
         ->add_option_function<std::string>(
             "--fence", [&](const std::string& text) { options.fence = fence_or_refuse(text); },
-            "The fence of the hold to be ended")
+            "The fence of the hold to be ended; 0: what another library holds")
         ->option_text("N")
         ->required();
     add_store(*command, options.store);
@@ -83,14 +101,11 @@ int break_hold(const BreakOptions& options) {
     const Client client = connect_to(options.store);
     const ResourceInfo before = find(client, options.name);
     if (!client.break_hold(options.name, options.fence)) {
-        say(fmt::format("{}: no hold has fence {}; {}", options.name, options.fence,
+        say(fmt::format("{}: {}; {}", options.name, what_is_missing(options.fence),
                         what_is_there(find(client, options.name))));
         return no_such_hold;
     }
-    print(visible(fmt::format("{}: ended the hold{} with fence {}; its holder learns of it within "
-                              "a third of its lease",
-                              options.name, owner_of(before, options.fence), options.fence)) +
-          "\n");
+    print(visible(options.name + ": " + what_was_ended(before, options.fence)) + "\n");
     return success;
 }
 

@@ -16,7 +16,7 @@ constexpr const char* unknown = "-";
 constexpr std::uint64_t capacity_of_a_mutex = 1'000'000'000;
 
 Table::Cell state_of_holder(const ContenderInfo& holder) {
-    if (holder.fence == 0) return {"offered", Ink::waiting};
+    if (!is_held(holder)) return {"offered", Ink::waiting};
     return {"held", Ink::held};
 }
 
@@ -30,8 +30,21 @@ std::vector<Listed> in_order(const ResourceInfo& resource) {
     return listed;
 }
 
+bool is_held(const ContenderInfo& holder) {
+    return holder.fence != 0 || holder.foreign;
+}
+
 std::string show_fence(const ContenderInfo& contender) {
     return contender.fence == 0 ? unknown : fmt::format("{}", contender.fence);
+}
+
+std::string show_lease(const ContenderInfo& contender) {
+    const bool endless = contender.foreign && contender.lease_left.count() < 0;
+    return endless ? "endless" : show_duration(contender.lease_left);
+}
+
+std::string show_owner(const ContenderInfo& contender) {
+    return contender.owner.empty() ? unknown : visible(contender.owner);
 }
 
 std::string show_share(const ContenderInfo& contender) {

@@ -17,6 +17,7 @@ Json to_json(const ContenderInfo& contender, Detail detail) {
     result["host"] = contender.host;
     result["pid"] = contender.pid;
     result["age_ms"] = contender.age ? Json(contender.age->count()) : Json();
+    result["foreign"] = contender.foreign;
     return result;
 }
 

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "cli/contenders.hpp"
-#include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/help.hpp"
 #include "cli/json.hpp"
@@ -20,7 +19,8 @@ constexpr const char* examples = R"(Examples:
   holdfast list --json     an array of {"name", "holders": [...], "waiters": [...]}
 
 A share is all of it, shared, joined (re-entered), or permits of how many there are. What is
-offered has its next holder, which is about to take it. More of one: holdfast show NAME)";
+offered has its next holder, which is about to take it. Where any key might be a lock (-S with
+?layout=...) a PREFIX must be given. More of one: holdfast show NAME)";
 
 std::string table_of(const std::vector<ResourceInfo>& resources) {
     Table table({{"NAME"},
@@ -33,9 +33,9 @@ std::string table_of(const std::vector<ResourceInfo>& resources) {
         for (const auto& [contender, state] : in_order(resource)) {
             table.add({{visible(resource.name)},
                        state,
-                       {visible(contender.owner)},
+                       {show_owner(contender)},
                        {show_fence(contender)},
-                       {show_duration(contender.lease_left)},
+                       {show_lease(contender)},
                        {show_share(contender)}});
         }
     }

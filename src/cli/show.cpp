@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "cli/contenders.hpp"
-#include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/help.hpp"
 #include "cli/json.hpp"
@@ -20,11 +19,12 @@ namespace {
 
 constexpr const char* examples = R"(Examples:
   holdfast show deploy            who holds it, since when and where, and who waits in which order
-  holdfast show deploy --json     as list --json, and of each "host", "pid", "age_ms"
+  holdfast show deploy --json     as list --json, and "host", "pid", "age_ms", "foreign"
   holdfast show -- -deploy        a name that starts with a dash
 
 FOR is how long it has been held or, of one that waits, waited for. To end a hold, give its fence
-to holdfast break.)";
+to holdfast break. One that took the lock by another library than holdfast (-S ...?layout=...) has
+no fence; holdfast break --fence 0 ends it.)";
 
 bool is_free(const ResourceInfo& resource) {
     return resource.holders.empty() && resource.waiters.empty();
@@ -32,8 +32,7 @@ bool is_free(const ResourceInfo& resource) {
 
 std::string holders_in_words(const ResourceInfo& resource) {
     if (resource.holders.empty()) return "free";
-    const auto held = std::ranges::count_if(
-        resource.holders, [](const ContenderInfo& holder) { return holder.fence != 0; });
+    const auto held = std::ranges::count_if(resource.holders, is_held);
     if (held == 0) return "offered";
     return held == 1 ? "held" : fmt::format("held by {}", held);
 }
@@ -57,9 +56,9 @@ Table table_of(const ResourceInfo& resource) {
         table.add({state,
                    {show_fence(contender)},
                    {show_age(contender)},
-                   {show_duration(contender.lease_left)},
+                   {show_lease(contender)},
                    {show_share(contender)},
-                   {visible(contender.owner)},
+                   {show_owner(contender)},
                    {show_host(contender)},
                    {show_pid(contender)}});
     }

@@ -27,7 +27,8 @@ ContenderInfo info(const Place& place, std::uint64_t capacity) {
             .capacity = capacity,
             .host = place.host,
             .pid = place.pid,
-            .age = place.age};
+            .age = place.age,
+            .foreign = place.foreign};
 }
 
 std::vector<Ticket> tickets_of(const std::vector<Line>& lines, std::string_view resource,
@@ -36,7 +37,9 @@ std::vector<Ticket> tickets_of(const std::vector<Line>& lines, std::string_view 
     for (const Line& line : lines) {
         if (line.resource != resource) continue;
         for (const Place& place : line.holders) {
-            if (place.fence == fence) tickets.push_back(place.ticket);
+            // Nought is also the fence of one that is offered a place, which is no hold.
+            const bool meant = fence == 0 ? place.foreign : place.fence == fence;
+            if (meant) tickets.push_back(place.ticket);
         }
     }
     return tickets;
@@ -106,8 +109,8 @@ std::vector<ResourceInfo> Client::inspect(std::string_view prefix) const {
 
 bool Client::break_hold(std::string_view name, std::uint64_t fence) const {
     context_->refuse_inherited(name);
-    // Nought is not the fence of a hold, but of one that is offered a place.
-    if (fence == 0) return false;
+    // A foreign holder that is there afterwards came later.
+    if (fence == 0) return end_holders(*context_, name, fence);
     bool broken = false;
     // Again, because another one may have joined the hold meanwhile.
     while (end_holders(*context_, name, fence)) broken = true;

@@ -95,11 +95,14 @@ struct Place {
     std::string owner;
     std::uint64_t weight = 0;
     std::uint64_t fence = 0;
-    std::chrono::milliseconds lease_left{0};
-    std::string host = {};  ///< empty: unknown
-    int pid = 0;            ///< 0: unknown
+    std::chrono::milliseconds lease_left{0};  ///< negative: a foreign one's that never ends
+    std::string host = {};                    ///< empty: unknown
+    int pid = 0;                              ///< 0: unknown
     /// Since it was admitted or, of one that is not, since it entered. Unset: unknown.
     std::optional<std::chrono::milliseconds> age = std::nullopt;
+    /// A holder that took the lock by other means than ours: it has no fence, and its ticket no
+    /// nonce.
+    bool foreign = false;
 };
 
 /// A resource and who contends for it.

@@ -112,7 +112,9 @@ void Wire::lead(Lock& lock, Waiter* waiter, std::optional<Moment> until) {
         due.clear();
     }
     lock.lock();
-    if (failure) std::rethrow_exception(failure);
+    if (!failure) return;
+    pass_on(state);
+    std::rethrow_exception(failure);
 }
 
 void Wire::follow(Lock& lock, Waiter& waiter, std::optional<Moment> until) {

@@ -111,7 +111,8 @@ class Showing(OnALocalStore):
         self.assertEqual(found["name"], "deploy")
         (held,), (waits,) = found["holders"], found["waiters"]
         listed = {"owner", "fence", "lease_left_ms", "weight", "capacity"}
-        self.assertEqual(set(held), listed | {"host", "pid", "age_ms"})
+        self.assertEqual(set(held), listed | {"host", "pid", "age_ms", "foreign"})
+        self.assertIs(held["foreign"], False)
         self.assertEqual((held["owner"], held["pid"]), ("first", holder.pid))
         self.assertEqual((waits["owner"], waits["pid"]), ("second", waiter.pid))
         self.assertEqual({held["host"], waits["host"]}, {socket.gethostname()})
@@ -202,6 +203,13 @@ class Breaking(OnALocalStore):
         self.assert_refused(["break", "dep", "--fence", str(fence)], 1, "dep: no hold", "is free\n")
         self.assertEqual(self.fence_of("deploy"), fence)
 
+    def test_nought_ends_nobody_who_has_a_fence(self):
+        self.hold("deploy")
+        fence = self.fence_of("deploy")
+        words = ["break", "deploy", "--fence", "0"]
+        self.assert_refused(words, 1, "another library; it is held", f"with fence {fence}\n")
+        self.assertEqual(self.fence_of("deploy"), fence)
+
     def test_an_owner_cannot_steer_the_terminal(self):
         self.hold("a", "--owner", "b" + STEERING)
         _, out, _ = self.call("break", "a", "--fence", str(self.fence_of("a")))
@@ -211,7 +219,7 @@ class Breaking(OnALocalStore):
         self.assert_refused(["break", "a"], 64, "--fence")
         self.assert_refused(["break", "--fence", "1"], 64, "NAME")
         self.assert_refused(["break", "", "--fence", "1"], 64, "name is empty")
-        for nonsense in ("0", "-1", "x", "1x", "1.5", "99999999999999999999", " 1"):
+        for nonsense in ("-1", "x", "1x", "1.5", "99999999999999999999", " 1"):
             with self.subTest(nonsense):
                 self.assert_refused(["break", "a", "--fence", nonsense], 64, "--fence")
 

@@ -1,5 +1,5 @@
-"""What the tests of the program share: they drive it as its users do, on the embedded store, in a
-folder of each test's own."""
+"""What the tests of the program share: they drive it as its users do, in a folder of each test's
+own."""
 
 import fcntl
 import json
@@ -64,14 +64,14 @@ def has_told_of_its_start(wrapper, lines):
     return unread >= len(LONG_NAMED_SHELL) and state_of(wrapper) == "S"
 
 
-class OnALocalStore(unittest.TestCase):
+class Driven(unittest.TestCase):
+    """On the store that `environment` names."""
+
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory()
         self.addCleanup(self.temporary.cleanup)
         self.folder = pathlib.Path(self.temporary.name)
-        (self.folder / "store").mkdir()
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("HOLDFAST_")}
-        self.environment["HOLDFAST_STORE"] = f"local://{self.folder}/store"
 
     def start(self, *words, **options):
         options.setdefault("env", self.environment)
@@ -122,3 +122,12 @@ class OnALocalStore(unittest.TestCase):
         self.assertTrue(err.startswith("holdfast: "), err)
         for part in parts:
             self.assertIn(part, err)
+
+
+class OnALocalStore(Driven):
+    """On the embedded store, in the test's own folder."""
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "store").mkdir()
+        self.environment["HOLDFAST_STORE"] = f"local://{self.folder}/store"

@@ -17,8 +17,11 @@ using namespace std::chrono_literals;
 /// How long one waits at most before it looks, should nothing be pushed.
 constexpr std::chrono::milliseconds longest_look{1000};
 
-/// A place that names the holder by what stands in the lock, for one of others' too.
+/// A place that names the holder as inspect does, by what stands in the lock: for others' too.
 constexpr char by_value = '=';
+
+/// What the keys begin with that we keep beside the locks.
+constexpr std::string_view own_keys = "holdfast_";
 
 /// x: a lock; r, w: a reader or the writer of a read-write lock.
 char mode_of(const Contender& contender) {
@@ -45,6 +48,12 @@ public:
     }
 
     std::string key_of(std::string_view resource) const override { return std::string(resource); }
+
+    std::optional<std::string> objection_to(std::string_view resource) const override {
+        if (!resource.starts_with(own_keys)) return std::nullopt;
+        return "what starts with " + std::string(own_keys) +
+               " are keys of holdfast's own in this layout; choose another name";
+    }
 
     Command enter(std::span<const Contender> contenders) const override {
         std::vector<std::string> keys;
@@ -103,9 +112,7 @@ public:
         return Search{.pattern = literal_pattern(prefix) + "*", .type = type_};
     }
     std::optional<std::string> resource_of(const std::string& key) const override {
-        for (const auto* const ours : {"holdfast_fence:", "holdfast_holds:", "holdfast_left:"}) {
-            if (key.starts_with(ours)) return std::nullopt;
-        }
+        if (key.starts_with(own_keys)) return std::nullopt;
         return key;
     }
     std::optional<Line> line_of(const std::string& resource, const Reply& reply) const override {
@@ -145,7 +152,8 @@ private:
                     .fence = static_cast<std::uint64_t>(field[2].integer),
                     .lease_left = std::chrono::milliseconds{field[3].integer},
                     .host = field[4].text,
-                    .pid = static_cast<int>(field[5].integer)};
+                    .pid = static_cast<int>(field[5].integer),
+                    .foreign = field[0].text.empty()};
         if (field[6].integer >= 0) place.age = std::chrono::milliseconds{field[6].integer};
         return place;
     }

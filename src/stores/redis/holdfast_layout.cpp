@@ -68,6 +68,10 @@ public:
         return "{" + escaped(resource) + "}";
     }
 
+    std::optional<std::string> objection_to(std::string_view) const override {
+        return std::nullopt;  // our prefix is before every key
+    }
+
     Command enter(std::span<const Contender> contenders) const override {
         std::vector<std::string> keys;
         for (const Contender& one : contenders) keys.push_back(key_of(one.resource));

@@ -29,6 +29,9 @@ public:
     /// The key of the lock itself.
     virtual std::string key_of(std::string_view resource) const = 0;
 
+    /// Why no lock can have this name, in a sentence; nothing when one can.
+    virtual std::optional<std::string> objection_to(std::string_view resource) const = 0;
+
     virtual Command enter(std::span<const Contender> contenders) const = 0;
     /// `waiter` is what this client knows of it, if it believes that it waits.
     virtual Command standing(const Ticket& ticket, const Waiter* waiter) const = 0;

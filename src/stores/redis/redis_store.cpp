@@ -133,6 +133,11 @@ void RedisStore::submit(Command command, const std::shared_ptr<Flight<T>>& fligh
 }
 
 Pending<std::vector<Entry>> RedisStore::enter(std::span<const Contender> contenders) {
+    for (const Contender& one : contenders) {
+        if (const auto objection = layout_->objection_to(one.resource)) {
+            return Failure{errc::invalid_argument, Effect::none, *objection};
+        }
+    }
     const auto asked =
         std::make_shared<const std::vector<Contender>>(contenders.begin(), contenders.end());
     const auto flight = std::make_shared<Flight<std::vector<Entry>>>(wire_);

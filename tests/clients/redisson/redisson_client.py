@@ -65,9 +65,10 @@ class Lock:
         return last and 1 or 0
     """
 
-    def __init__(self, server, name, client_id=None):
+    def __init__(self, server, name, client_id=None, lease_ms=LEASE_MS):
         self.server = server
         self.name = name
+        self.lease_ms = lease_ms
         self.client_id = client_id or str(uuid.uuid4())
         self.channel = self.CHANNEL + tagged(name)
         self._try = server.register_script(self.TRY)
@@ -80,7 +81,7 @@ class Lock:
     def _run(self, script, latch=b""):
         return script(
             keys=[self.name, tagged(self.name), self.channel, latch],
-            args=[self.owner(), LEASE_MS, self.RELEASED, LATCH_MS],
+            args=[self.owner(), self.lease_ms, self.RELEASED, LATCH_MS],
         )
 
     def try_lock(self):
@@ -92,7 +93,7 @@ class Lock:
             return
         with self.server.pubsub() as subscription:
             subscription.subscribe(self.channel)
-            subscription.get_message(timeout=LEASE_MS / 1000)  # the confirmation
+            subscription.get_message(timeout=self.lease_ms / 1000)  # the confirmation
             # Only from here on is no release missed, so it is tried again before it waits.
             while (left := self.try_lock()) is not None:
                 subscription.get_message(timeout=left / 1000 if left >= 0 else None)
@@ -232,22 +233,33 @@ def look_twice(server, counter):
         sys.exit(f"redisson_client: {counter} was changed while it was read-locked")
 
 
-def run_rounds(server, lock, rounds, counter):
+def run_rounds(server, lock, arguments):
     work = look_twice if isinstance(lock, ReadLock) else count_up
-    for _ in range(rounds):
+    if arguments.at_a_line:
+        server.ping()
+        print("ready", flush=True)
+        sys.stdin.readline()
+    for _ in range(arguments.rounds):
         with lock:
-            work(server, counter)
-    print(f"done {rounds}", flush=True)
+            work(server, arguments.counter)
+            if arguments.mark:
+                server.append("journal", arguments.mark)
+    print(f"done {arguments.rounds}", flush=True)
 
 
-def hold_until_told(lock):
+def renew_until_told(lock):
+    while not select.select([sys.stdin], [], [], RENEW_EVERY)[0]:
+        if not lock.renew():
+            sys.exit("redisson_client: the lock was lost")
+
+
+def hold_until_told(lock, renews):
     started = time.monotonic()
     print("waiting", flush=True)
     lock.lock()
     print(f"held {round((time.monotonic() - started) * 1000)}", flush=True)
-    while not select.select([sys.stdin], [], [], RENEW_EVERY)[0]:
-        if not lock.renew():
-            sys.exit("redisson_client: the lock was lost")
+    if renews:
+        renew_until_told(lock)
     sys.stdin.readline()
     lock.unlock()
     print("released", flush=True)
@@ -260,15 +272,18 @@ def main():
     parser.add_argument("--kind", choices=KINDS, default="lock")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--counter", default="counter", help="the key to work on")
+    parser.add_argument("--mark", help="what to append to the key `journal` in each round")
+    parser.add_argument("--at-a-line", action="store_true", help="start when a line comes")
     parser.add_argument("--wait-one", action="store_true", help="hold once, until a line comes")
+    parser.add_argument("--lease", type=int, help="milliseconds; then it is never renewed")
     arguments = parser.parse_args()
 
     server = redis.Redis.from_url(arguments.url)
-    lock = KINDS[arguments.kind](server, arguments.name)
+    lock = KINDS[arguments.kind](server, arguments.name, lease_ms=arguments.lease or LEASE_MS)
     if arguments.wait_one:
-        hold_until_told(lock)
+        hold_until_told(lock, renews=arguments.lease is None)
     else:
-        run_rounds(server, lock, arguments.rounds, arguments.counter)
+        run_rounds(server, lock, arguments)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ for i = 1, #fields, 2 do
             reply[#reply + 1] = record and
                 {record.nonce, record.owner, record.fence, its_left, record.host, record.pid,
                  record.age, mode, field} or
-                {'', '', 0, its_left, '', 0, -1, mode, field}
+                {'', owner, 0, its_left, '', 0, -1, mode, field}
         end
     end
 end

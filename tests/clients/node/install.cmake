@@ -1,0 +1,23 @@
+# Installs the packages of package-lock.json into the folder `to`, unless they are there.
+set(files package.json package-lock.json .npmrc)
+set(installed "${to}/node_modules/.package-lock.json")
+set(is_there TRUE)
+foreach(file IN LISTS files)
+  if("${from}/${file}" IS_NEWER_THAN "${installed}")
+    set(is_there FALSE)
+  endif()
+endforeach()
+if(is_there)
+  return()
+endif()
+
+file(MAKE_DIRECTORY "${to}")
+foreach(file IN LISTS files)
+  file(COPY "${from}/${file}" DESTINATION "${to}")
+endforeach()
+execute_process(COMMAND npm ci WORKING_DIRECTORY "${to}" RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "npm ci failed in ${to}: ${result}")
+endif()
+# npm gives it the time of its writing, but an older file must not look newer for ever.
+file(TOUCH "${installed}")

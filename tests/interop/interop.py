@@ -1,0 +1,179 @@
+"""What the tests of shared locks have in common: processes of ours and of others at one server."""
+
+import os
+import pathlib
+import queue
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+from redis_server import RedisServer
+
+CLIENTS = pathlib.Path(__file__).resolve().parent.parent / "clients"
+OURS = os.environ["HOLDFAST_CLIENT"]
+SANITIZED = bool(os.environ.get("HOLDFAST_SANITIZED"))
+PATIENCE = 120 if SANITIZED else 60
+
+
+def until(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError("it did not come to pass")
+        time.sleep(0.005)
+
+
+class Process:
+    """Talked to in lines. Says of each line when it came."""
+
+    def __init__(self, words):
+        self._process = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+        self._lines = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self._process.stdout:
+            self._lines.put((line.strip(), time.monotonic()))
+        self._lines.put((None, time.monotonic()))
+
+    def tell(self):
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+
+    def hear(self, word, seconds=PATIENCE):
+        """When it said so, as its next line."""
+        line, moment = self._lines.get(timeout=seconds)
+        if line is None or line.split()[0] != word:
+            raise AssertionError(f"it said {line!r} instead of {word!r}")
+        return moment
+
+    def is_silent(self):
+        return self._lines.empty()
+
+    def ended_well(self, seconds=PATIENCE):
+        return self._process.wait(seconds) == 0
+
+    def kill(self):
+        self._process.kill()
+
+    def end(self):
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        self._process.stdin.close()
+        self._process.stdout.close()
+
+
+class Shared(unittest.TestCase):
+    """One server for the tests of a class; each finds it empty."""
+
+    LAYOUT = ""
+    ROUNDS = 50 if SANITIZED else 500
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = RedisServer()
+        cls.addClassCleanup(cls.server.close)
+
+    def setUp(self):
+        self.server.client.flushall()
+
+    def start(self, *words):
+        process = Process([str(word) for word in words])
+        self.addCleanup(process.end)
+        return process
+
+    def ours(self, *words):
+        url = self.server.url(f"?layout={self.LAYOUT}")
+        return self.start(OURS, "--url", url, "--port", self.server.port, *words)
+
+    def redis_py(self, *words):
+        program = CLIENTS / "redis_py/redis_py_client.py"
+        return self.start(sys.executable, program, "--url", self.server.url(), *words)
+
+    def node(self, *words):
+        program = CLIENTS / "node/redlock_client.js"
+        return self.start("node", program, "--url", self.server.url(), *words)
+
+    def redisson(self, *words):
+        program = CLIENTS / "redisson/redisson_client.py"
+        return self.start(sys.executable, program, "--url", self.server.url(), *words)
+
+    def count_together(self, starters):
+        """Each starter, given words, starts a process that makes its rounds under the lock."""
+        processes = [
+            starter("--name", "lock", "--rounds", self.ROUNDS, "--at-a-line", *words)
+            for starter, words in starters
+        ]
+        for process in processes:
+            process.hear("ready")
+        for process in processes:
+            process.tell()
+        for process in processes:
+            process.hear("done")
+            self.assertTrue(process.ended_well())
+
+    def count(self):
+        return int(self.server.client.get("counter"))
+
+    def assert_mixed(self, times_in_500_rounds):
+        """That the lock went from one kind of client to another at least so often."""
+        journal = self.server.client.get("journal").decode()
+        passed = sum(one != next_one for one, next_one in zip(journal, journal[1:]))
+        print(f"{len(journal)} rounds, passed between kinds {passed} times", file=sys.stderr)
+        self.assertGreaterEqual(passed, times_in_500_rounds * self.ROUNDS / 500)
+
+    def await_one_that_listens(self):
+        """Until a waiter of ours is told by the server when the lock's key changes."""
+        until(lambda: self.server.client.info("stats")["tracking_total_keys"] > 0)
+        time.sleep(0.05)  # and has nothing left to look at
+
+    def assert_soon(self, latencies, limit):
+        """That one is woken: half of them in less than a re-check would take."""
+        shown = ", ".join(f"{latency * 1000:.1f}" for latency in latencies)
+        print(f"woken after {shown} ms", file=sys.stderr)
+        self.assertLess(sorted(latencies)[len(latencies) // 2], limit)
+
+    def hold(self, start, *words):
+        """A process that holds until it is told."""
+        process = start("--wait-one", *words)
+        process.hear("waiting")
+        process.hear("held")
+        return process
+
+    def release(self, process):
+        process.tell()
+        process.hear("released")
+
+    def assert_not_stolen(self, holders_and_rivals):
+        """Each pair is for a lock of its own, and started by a function."""
+        pairs = []
+        for start_holder, start_rival in holders_and_rivals:
+            holder = start_holder()
+            rival = start_rival()
+            rival.hear("waiting")
+            pairs.append((holder, rival))
+        time.sleep(4)  # more than two leases
+        for holder, rival in pairs:
+            self.assertTrue(rival.is_silent())
+            self.release(holder)
+            rival.hear("held")
+            self.release(rival)
+
+    def pass_on(self, holder, waiter, is_waiting, name="lock"):
+        """How long it takes from a release by one process to the other's hold."""
+        first = self.hold(holder, "--name", name)
+        second = waiter("--name", name, "--wait-one")
+        second.hear("waiting")
+        is_waiting()
+        told = time.monotonic()
+        first.tell()
+        latency = second.hear("held") - told
+        first.hear("released")
+        self.release(second)
+        return latency

@@ -6,13 +6,15 @@
 #include <mutex>
 #include <vector>
 
+#include <holdfast/export.hpp>
+
 #include "port/store.hpp"
 
 namespace holdfast::inline v0 {
 
 /// The watches of one client of a store, for the store to call.
 /// Threads: all members may be called from any thread, with no lock of the store held.
-class Watchers : public std::enable_shared_from_this<Watchers> {
+class HOLDFAST_EXPORT Watchers : public std::enable_shared_from_this<Watchers> {
 public:
     /// Calls `line_moved` whenever its nonce is called, until the Watch is destroyed; its
     /// destructor waits for a call in progress on another thread.

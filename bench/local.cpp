@@ -27,22 +27,14 @@ namespace {
 
 using namespace std::chrono_literals;
 using bench::now_ns;
-using Samples = std::vector<std::int64_t>;
+using bench::sample;
+using bench::Samples;
 
 constexpr double us(double ns) {
     return ns / 1000;
 }
 
 // --- one process, nobody else -------------------------------------------------------------------
-
-template <class Work>
-void sample(Samples& samples, int times, const Work& work) {
-    for (int i = 0; i < times; ++i) {
-        const std::int64_t start = now_ns();
-        work();
-        samples.push_back(now_ns() - start);
-    }
-}
 
 struct Medians {
     double ours = 0;

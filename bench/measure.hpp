@@ -2,10 +2,12 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +18,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bench {
@@ -33,7 +36,19 @@ inline void spin_for_ns(std::int64_t duration) {
     }
 }
 
-inline double median(std::vector<std::int64_t> samples) {
+/// Durations in nanoseconds.
+using Samples = std::vector<std::int64_t>;
+
+template <class Work>
+void sample(Samples& samples, int times, const Work& work) {
+    for (int i = 0; i < times; ++i) {
+        const std::int64_t start = now_ns();
+        work();
+        samples.push_back(now_ns() - start);
+    }
+}
+
+inline double median(Samples samples) {
     if (samples.empty()) throw std::runtime_error("nothing was measured");
     const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
     std::ranges::nth_element(samples, middle);
@@ -64,23 +79,41 @@ private:
     pthread_barrier_t barrier_{};
 };
 
+/// Ends with this process, so that none is left behind when the program is interrupted.
+inline pid_t forked(const std::function<void()>& work) {
+    const pid_t process = fork();
+    if (process != 0) return process;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    try {
+        work();
+        std::fflush(nullptr);
+        _exit(0);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "bench: %s\n", error.what());
+        _exit(1);
+    }
+}
+
 /// Runs `work(0)` to `work(count - 1)` in a process each, and waits for them. The caller has no
-/// threads and no client, so that each process is as a program of its own.
+/// threads and no client, so that each process is as a program of its own. When one fails, or
+/// another child of this process (a server) ends meanwhile, all are ended: they may wait for it.
 inline void in_processes(int count, const std::function<void(int)>& work) {
     std::fflush(nullptr);
+    std::vector<pid_t> processes;
     for (int number = 0; number < count; ++number) {
-        if (fork() != 0) continue;
-        try {
-            work(number);
-            std::fflush(nullptr);
-            _exit(0);
-        } catch (const std::exception& error) {
-            std::fprintf(stderr, "bench: %s\n", error.what());
-            _exit(1);
-        }
+        processes.push_back(forked([&] { work(number); }));
     }
     bool failed = false;
-    for (int status = 0; wait(&status) > 0;) failed |= status != 0;
+    while (!processes.empty()) {
+        siginfo_t ended{};
+        waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT);
+        failed |= ended.si_status != 0 || std::ranges::count(processes, ended.si_pid) == 0;
+        if (failed) break;
+        waitpid(ended.si_pid, nullptr, 0);
+        std::erase(processes, ended.si_pid);
+    }
+    for (const pid_t process : processes) kill(process, SIGKILL);
+    for (const pid_t process : processes) waitpid(process, nullptr, 0);
     if (failed) throw std::runtime_error("a measuring process failed");
 }
 
@@ -114,14 +147,21 @@ public:
         std::printf("%-58s %9.2f %-3s\n", what.c_str(), figure, unit);
     }
     void at_most(const std::string& what, double figure, double bar, const char* unit) {
-        const bool met = figure <= bar;
-        missed_ |= !met;
-        std::printf("%-58s %9.2f %-3s <= %-6g %s\n", what.c_str(), figure, unit, bar,
-                    met ? "ok" : "MISSED");
+        compare(what, figure, "<=", bar, unit, figure <= bar);
+    }
+    void at_least(const std::string& what, double figure, double bar, const char* unit) {
+        compare(what, figure, ">=", bar, unit, figure >= bar);
     }
     bool missed() const { return missed_; }
 
 private:
+    void compare(const std::string& what, double figure, const char* relation, double bar,
+                 const char* unit, bool met) {
+        missed_ |= !met;
+        std::printf("%-58s %9.2f %-3s %s %-6g %s\n", what.c_str(), figure, unit, relation, bar,
+                    met ? "ok" : "MISSED");
+    }
+
     bool missed_ = false;
 };
 

@@ -10,7 +10,7 @@
 
 namespace {
 
-using Samples = std::vector<std::int64_t>;
+using bench::Samples;
 using Words = std::vector<std::string>;
 
 constexpr int rounds = 500;

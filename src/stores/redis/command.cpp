@@ -1,10 +1,9 @@
 #include "stores/redis/command.hpp"
 
-#include <hiredis/hiredis.h>
 #include <openssl/evp.h>
 
 #include <array>
-#include <memory>
+#include <charconv>
 #include <new>
 
 namespace holdfast::inline v0::redis {
@@ -26,37 +25,61 @@ std::string sha1(std::string_view text) {
     return hex;
 }
 
+/// Of an enter with names of usual length.
+constexpr std::size_t usual_size = 320;
+
+/// "$13\r\n": what comes before the words of a command, or before one of them.
+class Header {
+public:
+    Header(char kind, std::size_t count) : text_{kind} {
+        end_ = std::to_chars(text_.begin() + 1, text_.end(), count).ptr;
+        *end_++ = '\r';
+        *end_++ = '\n';
+    }
+    std::string_view text() const { return {text_.begin(), end_}; }
+
+private:
+    std::array<char, 24> text_;
+    char* end_;
+};
+
+// hiredis has this too, but prints each number with sprintf: a third of all that was executed in
+// this process for a request.
+void append_word(std::string& bytes, std::string_view word) {
+    bytes += Header('$', word.size()).text();
+    bytes += word;
+    bytes += "\r\n";
+}
+
 }  // namespace
 
 Script::Script(std::string_view text) : text_(text), digest_(sha1(text)) {}
 
 Command::Command(const Script& script, const std::vector<std::string>& keys) : script_(&script) {
-    words_.reserve(16);
-    words_.insert(words_.end(), {"EVALSHA", script.digest(), std::to_string(keys.size())});
-    words_.insert(words_.end(), keys.begin(), keys.end());
+    bytes_.reserve(usual_size);
+    *this << keys.size();
+    for (const std::string& key : keys) *this << key;
 }
 
-void Command::by_text() {
-    words_[0] = "EVAL";
-    words_[1] = script_->text();
-    brings_text_ = true;
+Command& Command::operator<<(std::string_view word) {
+    append_word(bytes_, word);
+    ++words_;
+    return *this;
+}
+
+Command& Command::operator<<(std::uint64_t number) {
+    std::array<char, 20> digits;
+    const auto end = std::to_chars(digits.begin(), digits.end(), number).ptr;
+    return *this << std::string_view(digits.begin(), end);
 }
 
 void Command::append_to(std::string& bytes) const {
-    std::vector<const char*> texts;
-    std::vector<std::size_t> sizes;
-    texts.reserve(words_.size());
-    sizes.reserve(words_.size());
-    for (const std::string& word : words_) {
-        texts.push_back(word.data());
-        sizes.push_back(word.size());
+    bytes += Header('*', words_ + (script_ == nullptr ? 0 : 2)).text();
+    if (script_ != nullptr) {
+        append_word(bytes, brings_text_ ? "EVAL" : "EVALSHA");
+        append_word(bytes, brings_text_ ? script_->text() : script_->digest());
     }
-    char* formatted = nullptr;
-    const int size = redisFormatCommandArgv(&formatted, static_cast<int>(words_.size()),
-                                            texts.data(), sizes.data());
-    if (size < 0) throw std::bad_alloc();
-    const std::unique_ptr<char, decltype(&redisFreeCommand)> owned(formatted, redisFreeCommand);
-    bytes.append(formatted, static_cast<std::size_t>(size));
+    bytes += bytes_;
 }
 
 }  // namespace holdfast::inline v0::redis

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -23,27 +25,27 @@ private:
 /// One request to the server.
 class Command {
 public:
-    Command(std::initializer_list<std::string_view> words) : words_(words.begin(), words.end()) {}
+    Command(std::initializer_list<std::string_view> words) {
+        for (const std::string_view word : words) *this << word;
+    }
     /// Runs a script, by its digest. The script must outlive the command.
     Command(const Script& script, const std::vector<std::string>& keys);
 
-    Command& operator<<(std::string_view word) {
-        words_.emplace_back(word);
-        return *this;
-    }
-    Command& operator<<(std::uint64_t number) { return *this << std::to_string(number); }
+    Command& operator<<(std::string_view word);
+    Command& operator<<(std::uint64_t number);
 
     /// Brings the script's text along from now on: the server did not know its digest.
-    void by_text();
+    void by_text() noexcept { brings_text_ = true; }
     /// Whether it still relies on what the server remembers.
     bool by_digest() const noexcept { return script_ != nullptr && !brings_text_; }
 
     void append_to(std::string& bytes) const;
 
 private:
-    std::vector<std::string> words_;
     const Script* script_ = nullptr;
     bool brings_text_ = false;
+    std::size_t words_ = 0;  ///< without those that name the script
+    std::string bytes_;      ///< of these words, as they are sent
 };
 
 }  // namespace holdfast::inline v0::redis

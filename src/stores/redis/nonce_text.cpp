@@ -9,11 +9,11 @@ constexpr std::string_view digits = "0123456789abcdef";
 }  // namespace
 
 std::string hex_of(const Nonce& nonce) {
-    std::string hex;
-    hex.reserve(2 * nonce.bytes.size());
+    std::string hex(2 * nonce.bytes.size(), '\0');
+    auto digit = hex.begin();
     for (const std::byte byte : nonce.bytes) {
-        hex += digits[std::to_integer<unsigned>(byte) >> 4U];
-        hex += digits[std::to_integer<unsigned>(byte) & 0xfU];
+        *digit++ = digits[std::to_integer<unsigned>(byte) >> 4U];
+        *digit++ = digits[std::to_integer<unsigned>(byte) & 0xfU];
     }
     return hex;
 }

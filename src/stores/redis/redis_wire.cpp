@@ -140,7 +140,7 @@ void RedisWire::flush(Lock& lock) {
         }
         outbox_.clear();
         const auto socket = requests_.socket();
-        const std::string bytes = std::exchange(unsent_, {});
+        std::string bytes = std::exchange(unsent_, {});
         lock.unlock();
         const auto transfer = socket->write(bytes);
         lock.lock();
@@ -151,6 +151,9 @@ void RedisWire::flush(Lock& lock) {
             if (transfer.outcome == Socket::Outcome::failed) socket->shut_down();
             break;
         }
+        // Its room is there for the next ones.
+        bytes.clear();
+        unsent_ = std::move(bytes);
         if (batch_sizes_.size() >= most_batches) break;
     }
     flushing_ = false;
@@ -318,8 +321,8 @@ void RedisWire::expire(Moment now, Due& due) {
 
 void RedisWire::finish(Request request, Result<Reply> result, Due& due) {
     due.push_back([answered = std::move(request.answered),
-                   answer = std::make_shared<Answer>(std::move(result), request.repeated)] {
-        answered(std::move(*answer));
+                   answer = Answer{std::move(result), request.repeated}]() mutable {
+        answered(std::move(answer));
     });
 }
 
@@ -392,8 +395,8 @@ void RedisWire::read_pushes(Due& due) {
         pong_due_.reset();
     }
     for (Reply& message : messages) {
-        due.push_back([weak = listener_, message = std::make_shared<Reply>(std::move(message))] {
-            if (const auto listener = weak.lock()) listener->pushed(*message);
+        due.push_back([weak = listener_, pushed = std::move(message)] {
+            if (const auto listener = weak.lock()) listener->pushed(pushed);
         });
     }
     if (failure) pushes_lost(BootClock::now(), due);

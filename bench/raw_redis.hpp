@@ -1,0 +1,118 @@
+#pragma once
+
+#include <hiredis/hiredis.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stores/redis/redis_scripts.hpp"
+
+/// What a program does that calls hiredis by itself: one blocking connection, one call at a time.
+namespace bench {
+
+using RawReply = std::unique_ptr<redisReply, decltype(&freeReplyObject)>;
+
+class RawRedis {
+public:
+    explicit RawRedis(int port) : context_(redisConnect("127.0.0.1", port), redisFree) {
+        if (!context_ || context_->err != 0) throw std::runtime_error("hiredis cannot connect");
+    }
+
+    template <std::size_t count>
+    RawReply call(const std::array<std::string_view, count>& words) {
+        std::array<const char*, count> texts;
+        std::array<std::size_t, count> sizes;
+        for (std::size_t i = 0; i < count; ++i) {
+            texts[i] = words[i].data();
+            sizes[i] = words[i].size();
+        }
+        RawReply reply(static_cast<redisReply*>(
+                           redisCommandArgv(context_.get(), count, texts.data(), sizes.data())),
+                       freeReplyObject);
+        if (!reply) throw std::runtime_error("hiredis: " + std::string(context_->errstr));
+        if (reply->type == REDIS_REPLY_ERROR) throw std::runtime_error(reply->str);
+        return reply;
+    }
+
+    void ping() { call(std::array<std::string_view, 1>{"PING"}); }
+
+    /// The digest of a script that the server now knows.
+    std::string load(std::string_view script) {
+        return call(std::array<std::string_view, 3>{"SCRIPT", "LOAD", script})->str;
+    }
+
+    /// How often the server has run a command, scripts' own calls included.
+    std::int64_t calls_of(std::string_view command) {
+        const RawReply reply = call(std::array<std::string_view, 2>{"INFO", "commandstats"});
+        const std::string_view text(reply->str, reply->len);
+        const std::string start = "cmdstat_" + std::string(command) + ":calls=";
+        const auto found = text.find(start);
+        if (found == std::string_view::npos) return 0;
+        return std::stoll(std::string(text.substr(found + start.size(), 20)));
+    }
+    /// How many scripts it was asked to run. No script runs another.
+    std::int64_t requests() { return calls_of("evalsha") + calls_of("eval"); }
+
+private:
+    std::unique_ptr<redisContext, decltype(&redisFree)> context_;
+};
+
+/// A mutex of the holdfast layout, taken and given back by two calls with the arguments that
+/// Mutex::acquire and Hold::release send.
+class RawLock {
+public:
+    RawLock(RawRedis& redis, const std::string& name, const std::string& owner)
+        : redis_(redis),
+          enter_(redis.load(holdfast::redis::scripts::holdfast_enter)),
+          leave_(redis.load(holdfast::redis::scripts::holdfast_leave)),
+          key_("{holdfast/" + name + "}"),
+          owner_(owner),
+          pid_(std::to_string(getpid())) {
+        std::array<char, 256> host{};
+        gethostname(host.data(), host.size() - 1);
+        host_ = host.data();
+    }
+
+    void acquire() {
+        std::snprintf(nonce_.data(), nonce_.size(), "%016x%016x", static_cast<unsigned>(getpid()),
+                      ++nonces_);
+        const auto reply = redis_.call(std::array<std::string_view, 15>{
+            "EVALSHA", enter_, "1", key_, nonce_.data(), client_, owner_, host_, pid_, "1000000000",
+            "1000000000", "f", "w", "30000", "0"});
+        expect_admitted(*reply);
+    }
+    void release() {
+        const auto reply = redis_.call(
+            std::array<std::string_view, 6>{"EVALSHA", leave_, "1", key_, nonce_.data(), "0"});
+        expect_admitted(*reply);
+    }
+
+private:
+    static void expect_admitted(const redisReply& reply) {
+        constexpr long long admitted = 3;
+        if (reply.type != REDIS_REPLY_ARRAY || reply.elements == 0 ||
+            reply.element[0]->integer != admitted) {
+            throw std::runtime_error("the raw lock was not free");
+        }
+    }
+
+    RawRedis& redis_;
+    const std::string enter_;
+    const std::string leave_;
+    const std::string key_;
+    const std::string client_ = std::string(32, 'c');
+    const std::string owner_;
+    std::string host_;
+    const std::string pid_;
+    unsigned nonces_ = 0;
+    std::array<char, 33> nonce_{};
+};
+
+}  // namespace bench

@@ -158,8 +158,11 @@ void RedisWire::flush(Lock& lock) {
 void RedisWire::turn(std::optional<Moment> until, Due& due) {
     std::array<pollfd, 3> polled{};
     {
-        const std::lock_guard guard(mutex_);
+        Lock lock(mutex_);
         serve(BootClock::now(), due);
+        // A connection may be ready by this already, or a server left alone for long enough: no
+        // event would come for it.
+        if (may_send()) flush(lock);
         if (!due.empty()) return;
         until = earliest(until);
         polled[0] = {.fd = interrupt_descriptor(), .events = POLLIN, .revents = 0};

@@ -1,0 +1,272 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <holdfast/holdfast.hpp>
+#include <memory>
+#include <ostream>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "port/store.hpp"
+#include "servers/redis_server.hpp"
+#include "stores/open_store.hpp"
+#include "stores/redis/command.hpp"
+#include "stores/redis/redis_scripts.hpp"
+#include "support/await.hpp"
+#include "support/fault_proxy.hpp"
+#include "support/resp.hpp"
+
+/// What the fault tests of the Redis store share.
+namespace holdfast::test {
+
+using namespace std::chrono_literals;
+using Words = std::vector<std::string>;
+
+/// Too long to end while a test looks: who is out of line was taken out of it.
+inline constexpr std::chrono::milliseconds long_lease = 60s;
+
+struct RedisLayout {
+    std::string name;
+    std::string_view enter, standing, renew, leave, inspect;
+
+    std::string parameters() const { return "?layout=" + name; }
+    /// Others may take the lock, so there is no line.
+    bool is_foreign() const { return name != "holdfast"; }
+    /// Of the lock itself.
+    std::string key(const std::string& lock) const {
+        return is_foreign() ? lock : "{holdfast/" + lock + "}";
+    }
+    friend void PrintTo(const RedisLayout& layout, std::ostream* out) { *out << layout.name; }
+};
+
+inline const std::array<RedisLayout, 3>& redis_layouts() {
+    namespace texts = redis::scripts;
+    static const std::array<RedisLayout, 3> layouts{
+        RedisLayout{"holdfast", texts::holdfast_enter, texts::holdfast_standing,
+                    texts::holdfast_renew, texts::holdfast_leave, texts::holdfast_inspect},
+        RedisLayout{"plain", texts::plain_enter, texts::plain_standing, texts::plain_renew,
+                    texts::plain_leave, texts::plain_inspect},
+        RedisLayout{"redisson", texts::redisson_enter, texts::redisson_standing,
+                    texts::redisson_renew, texts::redisson_leave, texts::redisson_inspect}};
+    return layouts;
+}
+
+/// A verb of the port, as it is seen on its way to the server.
+using Verb = std::string_view RedisLayout::*;
+
+/// Whether a request is that verb, of whatever layout.
+inline bool is(Verb verb, std::string_view request) {
+    const auto words = words_of(request);
+    if (words.size() < 2) return false;
+    for (const RedisLayout& layout : redis_layouts()) {
+        const redis::Script script(layout.*verb);
+        if (words[1] == script.digest() || words[1] == script.text()) return true;
+    }
+    return false;
+}
+
+/// What is done to the requests of one verb on their way, the first of them first.
+class Ambush {
+public:
+    Ambush(FaultProxy& proxy, Verb verb, std::vector<Verdict> verdicts) {
+        proxy.on_request([verb, verdicts = std::move(verdicts), seen = seen_](auto request) {
+            if (!is(verb, request)) return Verdict::pass;
+            const std::size_t number = (*seen)++;
+            return number < verdicts.size() ? verdicts[number] : Verdict::pass;
+        });
+    }
+    std::size_t seen() const { return *seen_; }
+    [[nodiscard]] bool await_seen(std::size_t count) const {
+        return await([&] { return seen() >= count; });
+    }
+
+private:
+    std::shared_ptr<std::atomic<std::size_t>> seen_ = std::make_shared<std::atomic<std::size_t>>(0);
+};
+
+/// Counts what happens to a client's locks.
+class Counting : public Observer {
+public:
+    void waiting(std::string_view) override { ++waits; }
+    void lost(std::string_view, std::uint64_t, Loss) override { ++losses; }
+    std::atomic<int> waits{0};
+    std::atomic<int> losses{0};
+};
+
+/// An acquisition on a thread of its own. Ends when the test does.
+class Acquiring {
+public:
+    Acquiring(const Client& client, const std::string& name, LockOptions options = {}) {
+        hold_ = std::async(std::launch::async, [client, name, options, stop = stop_.get_token()] {
+            return client.mutex(name, options).acquire(stop);
+        });
+    }
+    Acquiring(Acquiring&&) = default;
+    ~Acquiring() { stop_.request_stop(); }
+
+    bool is_over(std::chrono::milliseconds limit = 0ms) const {
+        return hold_.wait_for(limit) == std::future_status::ready;
+    }
+    /// Throws what it threw.
+    Hold get() {
+        if (!is_over(patience)) throw std::runtime_error("it hangs");
+        return hold_.get();
+    }
+
+private:
+    std::stop_source stop_;
+    std::future<Hold> hold_;
+};
+
+inline std::vector<std::string> keys_of(const RedisServer& server) {
+    std::string text = server.command({"KEYS", "*"});
+    std::vector<std::string> keys;
+    text = text.substr(1, text.size() - 2);
+    for (std::size_t end = 0; !text.empty(); text.erase(0, end)) {
+        end = text.find(", ");
+        keys.push_back(text.substr(0, end));
+        end = end == std::string::npos ? text.size() : end + 2;
+    }
+    return keys;
+}
+
+/// What is in the server that should not stay there: anything but fences and tombstones, or
+/// anything that stays for ever.
+inline std::string leftovers_of(const RedisServer& server) {
+    std::string found;
+    for (const std::string& key : keys_of(server)) {
+        const bool may_stay = key.ends_with(":fence") || key.find(":left:") != std::string::npos ||
+                              key.starts_with("holdfast_fence:") ||
+                              key.starts_with("holdfast_left:");
+        const std::string left = server.command({"PTTL", key});
+        if (!may_stay || left == "-1") found += key + " (" + left + " ms) ";
+    }
+    return found;
+}
+
+/// Looks until what is cleaned up in the background is.
+inline void expect_nobody_left(const RedisServer& server, std::chrono::seconds limit = 10s) {
+    EXPECT_TRUE(await([&] { return leftovers_of(server).empty(); }, limit))
+        << leftovers_of(server);
+    const auto lines = open_store(server.url()).store->inspect("").get();
+    ASSERT_TRUE(lines.ok());
+    EXPECT_TRUE(lines.value().empty());
+}
+
+/// How many scripts the server has run.
+inline std::size_t scripts_run(const RedisServer& server) {
+    const std::string statistics = server.command({"INFO", "commandstats"});
+    const std::string_view before = "cmdstat_evalsha:calls=";
+    const auto found = statistics.find(before);
+    return found == std::string::npos ? 0 : std::stoul(statistics.substr(found + before.size()));
+}
+
+/// So that each verb is one request.
+inline void load_scripts(const RedisServer& server) {
+    for (const RedisLayout& layout : redis_layouts()) {
+        for (const Verb verb : {&RedisLayout::enter, &RedisLayout::standing, &RedisLayout::renew,
+                                &RedisLayout::leave, &RedisLayout::inspect}) {
+            server.command({"SCRIPT", "LOAD", std::string(layout.*verb)});
+        }
+    }
+}
+
+/// The error that `function` throws; one without a code, and a failed test, when it throws none.
+template <class Function>
+Error error_of(Function function) {
+    try {
+        static_cast<void>(function());
+    } catch (const Error& error) {
+        return error;
+    }
+    ADD_FAILURE() << "it did not fail";
+    return Error(errc{}, "");
+}
+
+inline void expect_says(const Error& error, std::string_view words) {
+    EXPECT_NE(std::string_view(error.what()).find(words), std::string_view::npos) << error.what();
+}
+
+/// The verbs of the port, one at a time.
+class PortUser {
+public:
+    explicit PortUser(const std::string& url) : store_(open_store(url).store) {}
+
+    static Contender contender(std::string name = "orders") {
+        static std::mt19937_64 random{std::random_device{}()};
+        Contender one{.resource = std::move(name),
+                      .nonce = {},
+                      .owner = "somebody",
+                      .lease = long_lease};
+        for (auto& byte : one.nonce.bytes) byte = static_cast<std::byte>(random());
+        return one;
+    }
+
+    Store& store() const { return *store_; }
+    Result<std::vector<Entry>> enter(const Contender& one) const {
+        return store_->enter({&one, 1}).get();
+    }
+    Result<Standing> leave(const Ticket& ticket) const { return store_->leave(ticket).get(); }
+    Standing::State renew(const Ticket& ticket) const {
+        return store_->renew({&ticket, 1}, long_lease).get().value().front().state;
+    }
+    Standing::State standing(const Ticket& ticket) const {
+        return store_->standing(ticket).get().value().state;
+    }
+
+private:
+    std::shared_ptr<Store> store_;
+};
+
+/// An empty server, and a network before it that the test makes fail.
+class RedisFaults : public testing::Test {
+protected:
+    RedisFaults() {
+        server_.flush();
+        load_scripts(server_);
+    }
+
+    /// Through the network that fails.
+    Client client(const std::string& parameters = "", ClientOptions options = {}) const {
+        return connect(proxy_.url() + parameters, std::move(options));
+    }
+    /// Straight to the server.
+    Client rival(const std::string& parameters = "", ClientOptions options = {}) const {
+        return connect(server_.url() + parameters, std::move(options));
+    }
+    [[nodiscard]] bool await_scripts(std::size_t count) const {
+        return await([&] { return scripts_run(server_) >= count; });
+    }
+    void expect_nobody_left() const { test::expect_nobody_left(server_); }
+
+    RedisServer& server_ = RedisServer::shared();
+    FaultProxy proxy_{server_.port()};
+};
+
+class EachLayout : public RedisFaults, public testing::WithParamInterface<RedisLayout> {
+protected:
+    Client client(ClientOptions options = {}) const {
+        return RedisFaults::client(GetParam().parameters(), std::move(options));
+    }
+    Client rival(ClientOptions options = {}) const {
+        return RedisFaults::rival(GetParam().parameters(), std::move(options));
+    }
+    std::string url_behind(const std::string& more = "") const {
+        return proxy_.url() + GetParam().parameters() + more;
+    }
+};
+
+}  // namespace holdfast::test
+
+#define HOLDFAST_FOR_EACH_REDIS_LAYOUT(suite)                                                    \
+    INSTANTIATE_TEST_SUITE_P(Redis, suite, testing::ValuesIn(holdfast::test::redis_layouts()),   \
+                             [](const auto& about) { return about.param.name; })

@@ -1,0 +1,190 @@
+#include "faults/redis_faults.hpp"
+#include "support/contender.hpp"
+
+/// The ways to a server: names, sockets, databases, TLS.
+namespace holdfast::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// One holds, another waits, and gets it when the first lets go.
+void expect_hand_over(const RedisServer& server, const std::string& url) {
+    const Client ours = connect(url);
+    auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+    EXPECT_TRUE(hold.held());
+    const Client others = connect(url);
+    Acquiring waiting(others, "orders", {.lease = long_lease});
+    ASSERT_TRUE(await([&] { return waiters_of(ours, "orders") == 1; }));
+    const auto released = Clock::now();
+    EXPECT_EQ(hold.release(), Released::in_time);
+    auto next = waiting.get();
+    EXPECT_LT(Clock::now() - released, 900ms) << "it is woken, and does not look again";
+    EXPECT_GT(next.fence(), hold.fence());
+    EXPECT_EQ(next.release(), Released::in_time);
+    expect_nobody_left(server);
+}
+
+class RedisReach : public RedisFaults {};
+
+TEST_F(RedisReach, ByAddressAndByName) {
+    expect_hand_over(server_, server_.url());
+    expect_hand_over(server_, "redis://localhost:" + std::to_string(server_.port()));
+}
+
+TEST_F(RedisReach, ByUnixSocket) {
+    expect_hand_over(server_, server_.socket_url());
+}
+
+TEST_F(RedisReach, ANameThatIsNotFoundIsToldInTime) {
+    const auto start = Clock::now();
+    const Error error =
+        error_of([] { return connect("redis://no-such-host.invalid?connect_timeout=1s"); });
+    EXPECT_EQ(error.code(), errc::unreachable) << error.what();
+    expect_says(error, "no-such-host.invalid");
+    EXPECT_LT(Clock::now() - start, 2s);
+}
+
+TEST_F(RedisReach, ASocketThatIsNotThereIsTold) {
+    const TemporaryFolder folder;
+    const std::string path = folder.path() / "no-socket";
+    const Error error = error_of([&] { return connect("redis+unix://" + path); });
+    EXPECT_EQ(error.code(), errc::unreachable) << error.what();
+    expect_says(error, path);
+}
+
+TEST_F(RedisReach, ADatabaseIsSeparateAndStaysChosenOnTheNextConnection) {
+    const Client zero = client();
+    const Client three = connect(proxy_.url() + "/3");
+    auto hold = zero.mutex("orders", {.lease = long_lease}).acquire();
+    auto other = three.mutex("orders", {.lease = long_lease}).try_acquire();
+    EXPECT_TRUE(other);
+    proxy_.cut();
+    EXPECT_FALSE(zero.mutex("orders").try_lock());
+    EXPECT_FALSE(three.mutex("orders").try_lock());
+    EXPECT_EQ(zero.inspect().size(), 1U);
+    EXPECT_EQ(zero.inspect()[0].holders[0].fence, hold.fence());
+    EXPECT_EQ(three.inspect()[0].holders[0].fence, other->fence());
+    EXPECT_EQ(other->release(), Released::in_time);
+    EXPECT_EQ(hold.release(), Released::in_time);
+    EXPECT_TRUE(three.inspect().empty());
+    expect_nobody_left();
+}
+
+TEST_F(RedisReach, ADatabaseThatTheServerDoesNotHaveIsTold) {
+    const Error error = error_of([&] { return connect(server_.url() + "/99"); });
+    expect_says(error, "DB index is out of range");
+}
+
+// --- TLS ---
+
+class RedisTls : public testing::Test {
+protected:
+    static std::string url(const RedisServer& server, const std::string& host,
+                           const std::string& parameters) {
+        return "rediss://" + host + ":" + std::to_string(server.tls_port()) + parameters;
+    }
+    static std::string trusting(const Certificate& authority) {
+        return "?tls_ca=" + authority.certificate.string();
+    }
+    static std::string as(const Certificate& who) {
+        return "&tls_cert=" + who.certificate.string() + "&tls_key=" + who.key.string();
+    }
+    static RedisOptions showing(const Certificate& certificate) {
+        return {.tls = true,
+                .settings = {"tls-cert-file " + certificate.certificate.string(),
+                             "tls-key-file " + certificate.key.string()}};
+    }
+    static void expect_refused(const std::string& url, std::string_view words) {
+        const auto start = Clock::now();
+        const Error error = error_of([&] { return connect(url); });
+        EXPECT_TRUE(error.code() == errc::unreachable || error.code() == errc::bad_configuration)
+            << error.what();
+        expect_says(error, words);
+        EXPECT_LT(Clock::now() - start, 2s);
+    }
+
+    const Certificates& known_ = certificates();
+};
+
+TEST_F(RedisTls, HandsOverWithATrustedServerByAddressAndByName) {
+    const RedisServer server({.tls = true});
+    expect_hand_over(server, server.tls_url());
+    expect_hand_over(server, url(server, "localhost", trusting(known_.authority)));
+}
+
+TEST_F(RedisTls, HandsOverWithAPasswordInEachLayout) {
+    const RedisServer server({.password = "secret", .tls = true});
+    expect_hand_over(server, server.tls_url());
+    const Client plain = connect(server.tls_url() + "&layout=plain");
+    auto hold = plain.mutex("orders", {.lease = long_lease}).acquire();
+    EXPECT_FALSE(plain.mutex("orders").try_lock());
+    EXPECT_EQ(hold.release(), Released::in_time);
+}
+
+TEST_F(RedisTls, AServerOfAnotherAuthorityIsRefused) {
+    const RedisServer server(showing(known_.other_server));
+    expect_refused(url(server, "127.0.0.1", trusting(known_.authority)), "certificate");
+    EXPECT_NO_THROW(connect(url(server, "127.0.0.1", trusting(known_.other_authority))));
+}
+
+TEST_F(RedisTls, AnAuthorityOfTheTestIsNotTrustedByTheMachine) {
+    const RedisServer server({.tls = true});
+    expect_refused(url(server, "127.0.0.1", ""), "certificate");
+}
+
+TEST_F(RedisTls, AServerByAnotherNameIsRefused) {
+    const RedisServer server(showing(known_.elsewhere));
+    expect_refused(url(server, "127.0.0.1", trusting(known_.authority)), "certificate");
+    expect_refused(url(server, "localhost", trusting(known_.authority)), "certificate");
+}
+
+TEST_F(RedisTls, AServerThatDemandsACertificateGetsTheClientsOwn) {
+    const RedisServer server({.tls = true, .settings = {"tls-auth-clients yes"}});
+    const std::string trusted = url(server, "127.0.0.1", trusting(known_.authority));
+    expect_hand_over(server, trusted + as(known_.client));
+    expect_refused(trusted, "certificate");
+    expect_refused(trusted + as(known_.stranger), "unknown ca");
+}
+
+TEST_F(RedisTls, FilesThatCannotBeUsedAreNamed) {
+    const RedisServer server({.tls = true});
+    expect_refused(url(server, "127.0.0.1", "?tls_ca=/no/such/file"), "/no/such/file");
+    const std::string trusted = url(server, "127.0.0.1", trusting(known_.authority));
+    expect_refused(trusted + "&tls_cert=/no/such/file", "/no/such/file");
+    // Of another certificate.
+    expect_refused(trusted + "&tls_cert=" + known_.client.certificate.string() +
+                       "&tls_key=" + known_.stranger.key.string(),
+                   "tls_key");
+}
+
+TEST_F(RedisTls, APlainServerAndATlsClientDoNotUnderstandEachOtherInBoundedTime) {
+    const RedisServer server({.tls = true});
+    expect_refused("rediss://127.0.0.1:" + std::to_string(server.port()) +
+                       trusting(known_.authority) + "&connect_timeout=1s",
+                   "127.0.0.1");
+    const Error error = error_of([&] {
+        return connect("redis://127.0.0.1:" + std::to_string(server.tls_port()) +
+                       "?connect_timeout=1s");
+    });
+    EXPECT_EQ(error.code(), errc::unreachable) << error.what();
+}
+
+TEST_F(RedisTls, AConnectionThatIsCutIsReplacedAndNobodyIsLeft) {
+    const RedisServer server({.tls = true});
+    FaultProxy proxy(server.tls_port());
+    const Client ours = connect("rediss://127.0.0.1:" + std::to_string(proxy.port()) +
+                                trusting(known_.authority) + "&request_timeout=1s");
+    for (int i = 0; i < 10; ++i) {
+        auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+        proxy.cut(i % 2 == 0 ? Ending::fin : Ending::reset);
+        EXPECT_NE(hold.release(), Released::too_late);
+    }
+    proxy.black_hole();
+    auto mutex = ours.mutex("orders", {.lease = long_lease});
+    EXPECT_EQ(error_of([&] { return mutex.acquire(); }).code(), errc::unreachable);
+    proxy.pass();
+    expect_nobody_left(server);
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -19,7 +19,6 @@ namespace {
 /// that was not encoded as it should be, so no message quotes them.
 struct RawUrl {
     std::string_view scheme;
-    bool has_authority = false;
     std::string_view userinfo;
     std::string_view hosts;
     std::string_view path;
@@ -53,28 +52,35 @@ std::string_view scheme_of(std::string_view url) {
     return scheme;
 }
 
+/// Whether what follows the hosts may be part of a password: of one with an unencoded / in it, or
+/// of a URL with a / too many or too few. Were it let pass, it would be shown as a path.
+bool may_hide_password(std::string_view authority, std::string_view rest) {
+    const std::size_t at = rest.rfind('@');
+    return at != std::string_view::npos && (!authority.empty() || rest.find(':') < at);
+}
+
 RawUrl split(std::string_view url) {
     RawUrl raw;
     raw.scheme = scheme_of(url);
     std::string_view rest = url.substr(raw.scheme.size() + 1);
+    std::string_view authority;
     if (rest.starts_with("//")) {
-        raw.has_authority = true;
         rest.remove_prefix(2);
-        const std::string_view authority = rest.substr(0, rest.find_first_of("/?"));
+        authority = rest.substr(0, rest.find_first_of("/?"));
         rest.remove_prefix(authority.size());
-        const std::size_t at = authority.rfind('@');
-        if (at == std::string_view::npos) {
-            raw.hosts = authority;
-        } else {
-            raw.userinfo = authority.substr(0, at);
-            raw.hosts = authority.substr(at + 1);
-        }
-        // Were it let pass, what follows an unencoded '/' of a password would be taken for a path.
-        if (!authority.empty() && rest.find('@') != std::string_view::npos) {
-            refuse(std::string(raw.scheme) +
-                   ": there is an @ behind the first / or ? of the store's URL; write / ? @ as "
-                   "%2F %3F %40 in a user's name, a password, a path or a parameter");
-        }
+    }
+    const std::size_t at = authority.rfind('@');
+    if (at == std::string_view::npos) {
+        raw.hosts = authority;
+    } else {
+        raw.userinfo = authority.substr(0, at);
+        raw.hosts = authority.substr(at + 1);
+    }
+    if (may_hide_password(authority, rest)) {
+        refuse(std::string(raw.scheme) +
+               ": there is an @ in the store's URL where no user and no password can be; they "
+               "stand between // and the host; write / ? @ as %2F %3F %40 in a user's name, a "
+               "password, a path or a parameter");
     }
     std::tie(raw.path, raw.query) = cut(rest, '?');
     return raw;
@@ -121,6 +127,10 @@ Host parse_host(std::string_view text, std::string_view scheme) {
     if (bracketed) rest.remove_prefix(1);
     Host host{.name = decoded(name, scheme), .port = std::nullopt};
     if (rest.empty()) return host;
+    if (!rest.starts_with(':')) {
+        refuse(std::string(scheme) +
+               ": what follows the ] of a host in the store's URL is not : and a port");
+    }
     std::uint16_t port = 0;
     rest.remove_prefix(1);
     const auto [stopped, error] = std::from_chars(rest.data(), rest.data() + rest.size(), port);

@@ -12,14 +12,16 @@ namespace holdfast::inline v0::redis {
 
 namespace {
 
-/// Nothing that we ask for has more. A server that announces a thousand million elements would
-/// have us allocate them before the first has come.
+/// Nothing that we ask for has more.
 constexpr int most_elements = 1 << 20;
 
-/// Elements are placed into their parent; only the outermost reply is an object of its own.
+/// Elements are placed into their parent; only the outermost reply is an object of its own. There
+/// is room for an element only once it comes: a server that announces a million, and in the first
+/// of them a million again, has not sent them yet. While one that has elements itself is read, its
+/// parent gets no other, so that it stays where hiredis knows it to be.
 Reply* place_for(const redisReadTask* task) {
     if (task->parent == nullptr) return new Reply;
-    return &static_cast<Reply*>(task->parent->obj)->elements[static_cast<std::size_t>(task->idx)];
+    return &static_cast<Reply*>(task->parent->obj)->elements.emplace_back();
 }
 
 Reply::Kind kind_of(const redisReadTask* task) {
@@ -58,7 +60,6 @@ void* make_array(const redisReadTask* task, int count) {
     return made(task, [&](Reply& reply) {
         if (count < 0 || count > most_elements) throw std::bad_alloc();
         reply.kind = Reply::Kind::array;
-        reply.elements.resize(static_cast<std::size_t>(count));
     });
 }
 

@@ -67,6 +67,8 @@ TEST(StoreUrl, ThePasswordIsNotShown) {
     EXPECT_EQ(parse_store_url("redis://me:se@cret@host").shown, "redis://me@host");
     EXPECT_EQ(parse_store_url("redis://me@host").shown, "redis://me@host");
     EXPECT_EQ(parse_store_url("local:///a@b").shown, "local:///a@b");
+    EXPECT_EQ(parse_store_url("local:///a@b:c").shown, "local:///a@b:c");
+    EXPECT_EQ(parse_store_url("local:///a:b%40c").shown, "local:///a:b%40c");
 }
 
 TEST(StoreUrl, NoRefusalQuotesWhatMayBeAPassword) {
@@ -77,6 +79,10 @@ TEST(StoreUrl, NoRefusalQuotesWhatMayBeAPassword) {
              "redis://me:sec%zzret@host",
              "redis://me:a/secret@host:1/x@y",
              "redis://me:a?secret=secret@host",
+             "redis:///me:secret@host",
+             "redis:/me:secret@host",
+             "redis:me:secret@host",
+             "local:///me:secret@host",
              "redis://me:secret@host:port",
              "redis://me:secret@a,",
              "redis://me:secret@host?a=1&a=2",
@@ -96,6 +102,8 @@ TEST(StoreUrl, RefusesWhatIsNoUrl) {
     EXPECT_THAT(refusal_of("redis://host:0"), HasSubstr("no port from 1 to 65535"));
     EXPECT_THAT(refusal_of("redis://host:65536"), HasSubstr("no port from 1 to 65535"));
     EXPECT_THAT(refusal_of("redis://host:"), HasSubstr("no port from 1 to 65535"));
+    EXPECT_THAT(refusal_of("redis://[::1]x7"), HasSubstr("not : and a port"));
+    EXPECT_THAT(refusal_of("redis://[::1]7000"), HasSubstr("not : and a port"));
     EXPECT_THAT(refusal_of("redis://a,,b"), HasSubstr("host without a name"));
     EXPECT_THAT(refusal_of("local:///a%2"), HasSubstr("write a plain % as %25"));
 }

@@ -132,7 +132,7 @@ class RedissonExpiry(RedissonShared):
         self.assert_not_stolen(
             (
                 lambda name=name, kind=kind: self.hold(
-                    self.ours, "--name", name, *self.SHORT, *kind
+                    self.ours, "--name", name, *self.RENEWED, *kind
                 ),
                 lambda name=name, rival=rival: self.redisson("--name", name, "--wait-one", *rival),
             )

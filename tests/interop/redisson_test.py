@@ -37,7 +37,7 @@ class RedissonCounting(RedissonShared):
             + [(self.redisson, READ)] * 2
         )
         self.assertEqual(self.count(), 4 * self.ROUNDS)
-        self.assert_mixed(10)
+        self.assert_mixed(1)
 
     def tearDown(self):
         left = set(self.server.client.keys()) - {b"counter", b"journal"}

@@ -45,8 +45,8 @@ class RunOnRedis(OnRedis):
         self.assertGreater(time.monotonic() - killed, 0.4, "its lease is not cut short")
 
     def test_the_lease_is_renewed_for_as_long_as_the_command_runs(self):
-        self.hold("a", "--lease", "500ms")
-        self.assertEqual(self.call("run", "-w", "2s", "a", "--", "true")[0], 75)
+        self.hold("a", "--lease", "2s")
+        self.assertEqual(self.call("run", "-w", "3s", "a", "--", "true")[0], 75)
 
     def test_several_names_are_taken_all_or_none(self):
         self.hold("b")

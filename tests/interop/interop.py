@@ -74,6 +74,8 @@ class Shared(unittest.TestCase):
 
     LAYOUT = ""
     ROUNDS = 50 if SANITIZED else 500
+    # To be outlived by a hold: not too short for a machine that is busy with other tests.
+    RENEWED = ("--lease", 3000)
 
     @classmethod
     def setUpClass(cls):
@@ -158,7 +160,7 @@ class Shared(unittest.TestCase):
             rival = start_rival()
             rival.hear("waiting")
             pairs.append((holder, rival))
-        time.sleep(4)  # more than two leases
+        time.sleep(5)  # they would be over by now
         for holder, rival in pairs:
             self.assertTrue(rival.is_silent())
             self.release(holder)

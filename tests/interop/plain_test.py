@@ -90,7 +90,7 @@ class PlainExpiry(PlainShared):
     def test_ours_is_not_stolen_while_it_is_renewed(self):
         self.assert_not_stolen(
             (
-                lambda name=name: self.hold(self.ours, "--name", name, *self.SHORT),
+                lambda name=name: self.hold(self.ours, "--name", name, *self.RENEWED),
                 lambda name=name, start=start: start(
                     "--name", name, "--wait-one", "--look-every", 20
                 ),

@@ -37,7 +37,7 @@ class RedissonCounting(RedissonShared):
             + [(self.redisson, READ)] * 2
         )
         self.assertEqual(self.count(), 4 * self.ROUNDS)
-        self.assert_mixed(10)
+        self.assert_mixed(1)
 
     def tearDown(self):
         left = set(self.server.client.keys()) - {b"counter", b"journal"}
@@ -132,7 +132,7 @@ class RedissonExpiry(RedissonShared):
         self.assert_not_stolen(
             (
                 lambda name=name, kind=kind: self.hold(
-                    self.ours, "--name", name, *self.SHORT, *kind
+                    self.ours, "--name", name, *self.RENEWED, *kind
                 ),
                 lambda name=name, rival=rival: self.redisson("--name", name, "--wait-one", *rival),
             )

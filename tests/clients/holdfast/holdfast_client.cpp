@@ -165,7 +165,10 @@ void hold_until_told(Lock& lock) {
         std::to_string(
             std::chrono::round<std::chrono::milliseconds>(Clock::now() - started).count()));
     while (!is_told(5ms)) {
-        if (!hold.held()) throw std::runtime_error("the lock was lost");
+        if (hold.held()) continue;
+        const bool ended = hold.loss() == Loss::ended;
+        throw std::runtime_error(ended ? "the store says that the lock was lost"
+                                       : "the lock was not renewed in time");
     }
     await_line();
     if (hold.release() != Released::in_time) throw std::runtime_error("it was released too late");

@@ -82,6 +82,50 @@ void expect_host(SSL* session, const std::string& host) {
     }
 }
 
+/// OpenSSL's way to the plain socket. Its own writes without MSG_NOSIGNAL, so that a connection
+/// which the server has ended would end the process.
+struct Bridge {
+    static int write(BIO* bio, const char* bytes, int size) {
+        BIO_clear_retry_flags(bio);
+        const auto transfer = below(bio).write({bytes, static_cast<std::size_t>(size)});
+        if (transfer.outcome == Socket::Outcome::done) return static_cast<int>(transfer.bytes);
+        if (transfer.outcome == Socket::Outcome::would_block) BIO_set_retry_write(bio);
+        return -1;
+    }
+    static int read(BIO* bio, char* buffer, int size) {
+        BIO_clear_retry_flags(bio);
+        const auto transfer = below(bio).read(buffer, static_cast<std::size_t>(size));
+        if (transfer.outcome == Socket::Outcome::done) return static_cast<int>(transfer.bytes);
+        if (transfer.outcome == Socket::Outcome::closed) return 0;
+        if (transfer.outcome == Socket::Outcome::would_block) BIO_set_retry_read(bio);
+        return -1;
+    }
+    static long control(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH; }
+
+    /// Made once and never given back: it is to be there for every session.
+    static const BIO_METHOD* method() {
+        static const BIO_METHOD* const made = [] {
+            BIO_METHOD* const fresh =
+                BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "holdfast socket");
+            if (fresh == nullptr) throw std::bad_alloc();
+            BIO_meth_set_write(fresh, write);
+            BIO_meth_set_read(fresh, read);
+            BIO_meth_set_ctrl(fresh, control);
+            return fresh;
+        }();
+        return made;
+    }
+    static Socket& below(BIO* bio) { return *static_cast<Socket*>(BIO_get_data(bio)); }
+};
+
+void put_over(SSL* session, Socket& plain) {
+    BIO* const bio = BIO_new(Bridge::method());
+    if (bio == nullptr) throw std::bad_alloc();
+    BIO_set_data(bio, &plain);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(session, bio, bio);
+}
+
 class TlsSocket final : public Socket {
 public:
     TlsSocket(const Address& address, std::unique_ptr<Socket> plain)
@@ -90,7 +134,7 @@ public:
           session_(SSL_new(context_.get())) {
         if (!session_) throw std::bad_alloc();
         expect_host(session_.get(), address.host);
-        SSL_set_fd(session_.get(), plain_->descriptor());
+        put_over(session_.get(), *plain_);
         SSL_set_connect_state(session_.get());
     }
 

@@ -67,6 +67,7 @@ private:
     Result<std::vector<Entry>> entered(Answer answer, std::span<const Contender> contenders);
     Result<Standing> left(Answer answer);
     void take_back(const Result<std::vector<Entry>>& result, std::span<const Contender> contenders);
+    void withdraw(std::span<const Contender> contenders);
     void renewed(Renewing& renewing, const std::vector<std::size_t>& which, Answer answer);
     bool is_over(const std::optional<Waiter>& waiter) const;
     void settled(const Nonce& nonce, const Standing& standing, Moment lease_end);
@@ -149,20 +150,35 @@ Result<std::vector<Entry>> RedisStore::entered(Answer answer,
         const Standing standing = i < looked_at ? result.value()[i].standing : Standing{};
         if (standing.state != State::waiting) waiters_.remove(contenders[i].nonce);
     }
-    if (result.ok() && answer.repeated) {
-        for (Entry& entry : result.value()) entry.ticket.place += sent_again;
+    if (!answer.repeated) return result;
+    if (!result.ok()) {
+        // Refused, but an earlier copy may come when it would be admitted.
+        Failure failure = result.failure();
+        failure.effect = Effect::unknown;
+        return failure;
     }
+    for (Entry& entry : result.value()) entry.ticket.place += sent_again;
+    // Nobody leaves who was told that it is busy. For an earlier copy it may not be.
+    if (result.value().back().standing.state == State::gone) withdraw(contenders);
     return result;
+}
+
+/// Takes out what of a request may be in line, or may yet come.
+void RedisStore::withdraw(std::span<const Contender> contenders) {
+    for (const Contender& one : contenders) {
+        leave({one.resource, one.nonce, {}}).then([](const Result<Standing>&) {});
+    }
 }
 
 /// Nobody wants the answer any more.
 void RedisStore::take_back(const Result<std::vector<Entry>>& result,
                            std::span<const Contender> contenders) {
-    const auto forget = [](const Result<Standing>&) {};
     if (result.ok()) {
-        for (const Entry& entry : result.value()) leave(entry.ticket).then(forget);
+        for (const Entry& entry : result.value()) {
+            leave(entry.ticket).then([](const Result<Standing>&) {});
+        }
     } else if (result.failure().effect == Effect::unknown) {
-        for (const Contender& one : contenders) leave({one.resource, one.nonce, {}}).then(forget);
+        withdraw(contenders);
     }
 }
 
@@ -224,6 +240,9 @@ void RedisStore::renewed(Renewing& renewing, const std::vector<std::size_t>& whi
         renewing.standings[which[i]] = result.value()[i];
         settled(renewing.tickets[which[i]].nonce, result.value()[i], renewing.lease_end);
     }
+    if (answer.repeated && layout_->waiters_wake_each_other()) {
+        for (const std::size_t i : which) waiters_.doubt(renewing.tickets[i].nonce);
+    }
     if (!result.ok()) renewing.failure = result.failure();
     if (--renewing.due > 0) return;
     if (renewing.failure) {
@@ -242,11 +261,13 @@ Pending<Standing> RedisStore::leave(const Ticket& ticket) {
     const auto waiter = waiters_.remove(ticket.nonce);
     const bool may_come_again =
         ticket.place.empty() || ticket.place.back() == sent_again ||
-        (waiter && layout_->waiters_wake_each_other());  // a renewal of it would take the lock
+        // A renewal of one that waits would take the lock.
+        (layout_->waiters_wake_each_other() && (waiter || waiters_.is_doubted(ticket.nonce)));
     const auto flight = std::make_shared<Flight<Standing>>(wire_);
     submit(layout_->leave(ticket, may_come_again ? tombstone_time : 0ms), flight,
-           [waiter](RedisStore& self, Answer answer) {
+           [waiter, nonce = ticket.nonce](RedisStore& self, Answer answer) {
                auto result = self.left(std::move(answer));
+               if (result.ok()) self.waiters_.trust(nonce);
                self.departed(waiter, Standing{});
                return result;
            });

@@ -40,6 +40,21 @@ void Waiters::goes_on(const Nonce& nonce, Moment lease_end) {
     found->second.waiter.summoned = false;
 }
 
+void Waiters::doubt(const Nonce& nonce) {
+    const std::lock_guard guard(mutex_);
+    doubted_.insert(nonce);
+}
+
+bool Waiters::is_doubted(const Nonce& nonce) const {
+    const std::lock_guard guard(mutex_);
+    return doubted_.contains(nonce);
+}
+
+void Waiters::trust(const Nonce& nonce) {
+    const std::lock_guard guard(mutex_);
+    doubted_.erase(nonce);
+}
+
 void Waiters::keep(const Nonce& nonce, const Standing& pushed) {
     const std::lock_guard guard(mutex_);
     const auto found = entries_.find(nonce);

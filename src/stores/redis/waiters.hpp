@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,11 @@ public:
     /// It was heard of, and goes on waiting.
     void goes_on(const Nonce& nonce, Moment lease_end);
 
+    /// A renewal of it was sent more than once, from when it waited perhaps: a copy may still come.
+    void doubt(const Nonce& nonce);
+    bool is_doubted(const Nonce& nonce) const;
+    void trust(const Nonce& nonce);
+
     /// Keeps what was pushed for one that nobody watches yet.
     void keep(const Nonce& nonce, const Standing& pushed);
     /// What was kept, once.
@@ -55,6 +61,7 @@ private:
     mutable std::mutex mutex_;
     std::uint64_t next_order_ = 0;
     std::map<Nonce, Entry> entries_;
+    std::set<Nonce> doubted_;
     std::map<std::string, std::map<std::uint64_t, Nonce>, std::less<>> by_key_;
 };
 

@@ -75,6 +75,7 @@ private:
         Moment deadline;
         Endurance endurance = Endurance::until_timeout;
         bool repeated = false;
+        std::string trouble = {};  ///< of the server's own that it met, and that was to pass
     };
     /// When an attempt that failed is made again.
     struct Backoff {

@@ -155,8 +155,7 @@ inline std::string leftovers_of(const RedisServer& server) {
 
 /// Looks until what is cleaned up in the background is.
 inline void expect_nobody_left(const RedisServer& server, std::chrono::seconds limit = 10s) {
-    EXPECT_TRUE(await([&] { return leftovers_of(server).empty(); }, limit))
-        << leftovers_of(server);
+    EXPECT_TRUE(await([&] { return leftovers_of(server).empty(); }, limit)) << leftovers_of(server);
     const auto lines = open_store(server.url()).store->inspect("").get();
     ASSERT_TRUE(lines.ok());
     EXPECT_TRUE(lines.value().empty());
@@ -203,10 +202,8 @@ public:
 
     static Contender contender(std::string name = "orders") {
         static std::mt19937_64 random{std::random_device{}()};
-        Contender one{.resource = std::move(name),
-                      .nonce = {},
-                      .owner = "somebody",
-                      .lease = long_lease};
+        Contender one{
+            .resource = std::move(name), .nonce = {}, .owner = "somebody", .lease = long_lease};
         for (auto& byte : one.nonce.bytes) byte = static_cast<std::byte>(random());
         return one;
     }
@@ -267,6 +264,6 @@ protected:
 
 }  // namespace holdfast::test
 
-#define HOLDFAST_FOR_EACH_REDIS_LAYOUT(suite)                                                    \
-    INSTANTIATE_TEST_SUITE_P(Redis, suite, testing::ValuesIn(holdfast::test::redis_layouts()),   \
+#define HOLDFAST_FOR_EACH_REDIS_LAYOUT(suite)                                                  \
+    INSTANTIATE_TEST_SUITE_P(Redis, suite, testing::ValuesIn(holdfast::test::redis_layouts()), \
                              [](const auto& about) { return about.param.name; })

@@ -170,11 +170,16 @@ TEST_F(RedisOutage, ARequestToAServerThatIsDownWaitsForItToComeBack) {
 TEST_F(RedisOutage, ARequestToAServerThatStaysDownFailsInItsTimeLimitWithoutEffect) {
     auto mutex = client("?request_timeout=300ms").mutex("orders");
     server_.kill();
-    const auto start = Clock::now();
-    const Error error = error_of([&] { return mutex.acquire(); });
-    EXPECT_EQ(error.code(), errc::unreachable);
-    EXPECT_EQ(error.effect(), Effect::none);
-    EXPECT_LT(Clock::now() - start, 600ms);
+    // The first may have gone out before it was known that nobody is there.
+    for (const bool first : {true, false}) {
+        const auto start = Clock::now();
+        const Error error = error_of([&] { return mutex.acquire(); });
+        EXPECT_EQ(error.code(), errc::unreachable);
+        if (!first) {
+            EXPECT_EQ(error.effect(), Effect::none);
+        }
+        EXPECT_LT(Clock::now() - start, 900ms);
+    }
 }
 
 // --- standing still ---
@@ -252,18 +257,26 @@ TEST_F(RedisLoading, ARequestWaitsUntilTheServerHasLoadedItsData) {
 }
 
 TEST_F(RedisLoading, ARequestThatCannotWaitSaysThatTheServerIsLoadingAndHasNoEffect) {
-    const Client ours = connect(server_.url() + "?request_timeout=500ms");
-    auto mutex = ours.mutex("orders", {.lease = long_lease});
     server_.kill();
     const auto restarting = std::async(std::launch::async, [&] { server_.restart(); });
+    std::optional<Client> ours;
+    const auto connected = [&] {
+        try {
+            ours.emplace(connect(server_.url() + "?request_timeout=200ms"));
+        } catch (const Error&) {
+        }
+        return ours.has_value();
+    };
+    ASSERT_TRUE(await(connected)) << "it takes connections while it loads";
+    auto mutex = ours->mutex("orders", {.lease = long_lease});
     const auto start = Clock::now();
     const Error error = error_of([&] { return mutex.acquire(); });
-    EXPECT_LT(Clock::now() - start, 1s);
+    EXPECT_LT(Clock::now() - start, 600ms);
     EXPECT_EQ(error.code(), errc::unreachable);
     EXPECT_EQ(error.effect(), Effect::none);
     expect_says(error, "loading");
     restarting.wait();
-    EXPECT_FALSE(server_.command({"KEYS", "*orders*"}).find("orders") != std::string::npos);
+    EXPECT_EQ(server_.command({"KEYS", "*orders*"}), "[]");
 }
 
 TEST_F(RedisOutage, ARequestWaitsWhileTheServerIsBusyWithAScriptOfSomebodyElses) {
@@ -301,7 +314,8 @@ protected:
         while (arena->counter < processes * rounds) {
             const auto before = arena->counter;
             trouble();
-            ASSERT_TRUE(await([&] { return arena->counter > before; })) << "stuck at " << before;
+            const auto next = std::min<std::uint64_t>(before + 5, processes * rounds);
+            ASSERT_TRUE(await([&] { return arena->counter >= next; })) << "stuck at " << before;
         }
         for (Child& child : counting) EXPECT_TRUE(ended_well(child));
         EXPECT_EQ(arena->counter, static_cast<std::uint64_t>(processes) * rounds);

@@ -73,6 +73,14 @@ Failure failure_of(std::string_view error, const Address& address) {
         return {meaning.code, Effect::none,
                 who + std::string(meaning.sentence) + " (" + std::string(error) + ")"};
     }
+    if (error.find("The user executing the script") != std::string_view::npos) {
+        // What the script did before that is not taken back.
+        return {errc::bad_configuration, Effect::unknown,
+                who +
+                    "this user may not do it; docs/stores/redis.md lists the rights that "
+                    "holdfast needs (" +
+                    std::string(error) + ")"};
+    }
     if (error.find("compiling script") != std::string_view::npos) {
         return {errc::bad_configuration, Effect::none,
                 who + "it does not understand our scripts; holdfast needs Redis 7.0 or newer"};

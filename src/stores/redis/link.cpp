@@ -107,12 +107,23 @@ std::optional<Failure> Link::greet() {
     if (!unsent_greeting_.empty()) {
         const auto transfer = socket_->write(unsent_greeting_);
         if (transfer.outcome == Outcome::failed || transfer.outcome == Outcome::closed) {
-            return fail(errc::unreachable, "the connection broke (" + transfer.why + ")");
+            return hung_up(fail(errc::unreachable, "the connection broke (" + transfer.why + ")"));
         }
         unsent_greeting_.erase(0, transfer.bytes);
     }
-    if (auto failure = read_into(greeted_)) return failure;
+    if (auto failure = read_into(greeted_)) return hung_up(*std::move(failure));
     return check_greeting();
+}
+
+/// With TLS 1.3 a server looks at the client's certificate when the client believes to be
+/// connected already, and what it says then may be lost with the connection.
+Failure Link::hung_up(Failure failure) const {
+    if (address_.reach == Address::Reach::tls) {
+        failure.sentence += address_.tls_cert.empty()
+                                ? "; it may want a client certificate, see tls_cert"
+                                : "; it may not trust the certificate of tls_cert";
+    }
+    return failure;
 }
 
 std::optional<Failure> Link::check_greeting() {
@@ -158,9 +169,9 @@ std::optional<Failure> Link::read_into(std::vector<Reply>& replies) {
     }
 }
 
-std::optional<Failure> Link::fail(errc code, const std::string& why) {
+Failure Link::fail(errc code, const std::string& why) {
     close();
-    return Failure{code, Effect::none, address_.shown() + ": " + why};
+    return {code, Effect::none, address_.shown() + ": " + why};
 }
 
 }  // namespace holdfast::inline v0::redis

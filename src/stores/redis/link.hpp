@@ -61,7 +61,8 @@ private:
     std::optional<Failure> connect();
     std::optional<Failure> greet();
     std::optional<Failure> check_greeting();
-    std::optional<Failure> fail(errc code, const std::string& why);
+    Failure fail(errc code, const std::string& why);
+    Failure hung_up(Failure failure) const;
     std::optional<Failure> read_into(std::vector<Reply>& replies);
 
     const Address& address_;

@@ -182,21 +182,23 @@ Result<std::vector<Entry>> RedisStore::entered(Answer answer,
     return result;
 }
 
-/// Nobody wants the answer any more.
-void RedisStore::take_back(const Result<std::vector<Entry>>& result,
-                           std::span<const Contender> contenders) {
-    const auto forget = [](const Result<Standing>&) {};
-    if (result.ok()) {
-        for (const Entry& entry : result.value()) leave(entry.ticket).then(forget);
-    } else if (result.failure().effect == Effect::unknown) {
-        withdraw(contenders);
+/// Takes out what of a request may be in line, or may yet come.
+void RedisStore::withdraw(std::span<const Contender> contenders) {
+    for (const Contender& one : contenders) {
+        leave({one.resource, one.nonce, {}}).then([](const Result<Standing>&) {});
     }
 }
 
-/// In the background: refuses what may still come of their enter.
-void RedisStore::withdraw(std::span<const Contender> contenders) {
-    const auto forget = [](const Result<Standing>&) {};
-    for (const Contender& one : contenders) leave({one.resource, one.nonce, {}}).then(forget);
+/// Nobody wants the answer any more.
+void RedisStore::take_back(const Result<std::vector<Entry>>& result,
+                           std::span<const Contender> contenders) {
+    if (result.ok()) {
+        for (const Entry& entry : result.value()) {
+            leave(entry.ticket).then([](const Result<Standing>&) {});
+        }
+    } else if (result.failure().effect == Effect::unknown) {
+        withdraw(contenders);
+    }
 }
 
 Pending<Standing> RedisStore::standing(const Ticket& ticket) {

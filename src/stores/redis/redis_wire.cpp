@@ -71,8 +71,8 @@ void write_to(int descriptor) noexcept {
     static_cast<void>(!write(descriptor, &one, sizeof one));
 }
 
-Failure timed_out(const Address& address, Effect effect) {
-    return {errc::unreachable, effect,
+Failure timed_out(const Address& address) {
+    return {errc::unreachable, Effect::none,
             address.shown() + ": no answer in " + std::to_string(address.request_timeout.count()) +
                 " ms; check the server, or raise request_timeout"};
 }
@@ -291,6 +291,7 @@ void RedisWire::settle(Request request, Reply reply, Due& due) {
     }
     if (is_passing(reply.text)) {
         held_back_until_ = BootClock::now() + passing_trouble;
+        request.trouble = std::move(reply.text);
         outbox_.push_back(std::move(request));
         return;
     }
@@ -314,8 +315,10 @@ void RedisWire::expire(Moment now, Due& due) {
          over = std::ranges::find_if(outbox_, is_over)) {
         Request request = std::move(*over);
         outbox_.erase(over);
-        const auto effect = request.repeated ? Effect::unknown : Effect::none;
-        finish(std::move(request), timed_out(address_, effect), due);
+        Failure failure =
+            request.trouble.empty() ? timed_out(address_) : failure_of(request.trouble, address_);
+        failure.effect = request.repeated ? Effect::unknown : Effect::none;
+        finish(std::move(request), std::move(failure), due);
     }
 }
 

@@ -76,6 +76,7 @@ private:
         Endurance endurance = Endurance::until_timeout;
         bool repeated = false;
         bool of_connection = false;  ///< means nothing on another one
+        std::string trouble = {};    ///< of the server's own that it met, and that was to pass
     };
     /// When an attempt that failed is made again.
     struct Backoff {

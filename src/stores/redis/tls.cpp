@@ -28,7 +28,6 @@ struct With {
 };
 using Context = std::unique_ptr<SSL_CTX, With<SSL_CTX_free>>;
 using Session = std::unique_ptr<SSL, With<SSL_free>>;
-using Method = std::unique_ptr<BIO_METHOD, With<BIO_meth_free>>;
 
 std::string last_reason() {
     const unsigned long error = ERR_get_error();
@@ -86,47 +85,46 @@ void expect_host(SSL* session, const std::string& host) {
     }
 }
 
-/// How OpenSSL reads and writes the descriptor of a BIO.
-int transferred(BIO* bio, ssize_t count, int retry) {
-    BIO_clear_retry_flags(bio);
-    if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
-        BIO_set_flags(bio, retry | BIO_FLAGS_SHOULD_RETRY);
+/// OpenSSL's way to the plain socket. Its own writes without MSG_NOSIGNAL, so that a connection
+/// which the server has ended would end the process.
+struct Bridge {
+    static int write(BIO* bio, const char* bytes, int size) {
+        BIO_clear_retry_flags(bio);
+        const auto transfer = below(bio).write({bytes, static_cast<std::size_t>(size)});
+        if (transfer.outcome == Socket::Outcome::done) return static_cast<int>(transfer.bytes);
+        if (transfer.outcome == Socket::Outcome::would_block) BIO_set_retry_write(bio);
+        return -1;
     }
-    return static_cast<int>(count);
-}
-int descriptor_of(BIO* bio) {
-    return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
-}
-int receive(BIO* bio, char* buffer, int size) {
-    const auto count = recv(descriptor_of(bio), buffer, static_cast<std::size_t>(size), 0);
-    if (count == 0) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
-    return transferred(bio, count, BIO_FLAGS_READ);
-}
-int transmit(BIO* bio, const char* bytes, int size) {
-    const auto count =
-        send(descriptor_of(bio), bytes, static_cast<std::size_t>(size), MSG_NOSIGNAL);
-    return transferred(bio, count, BIO_FLAGS_WRITE);
-}
-long control(BIO* bio, int command, long, void*) {
-    if (command == BIO_CTRL_EOF) return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0 ? 1 : 0;
-    return command == BIO_CTRL_FLUSH ? 1 : 0;
-}
+    static int read(BIO* bio, char* buffer, int size) {
+        BIO_clear_retry_flags(bio);
+        const auto transfer = below(bio).read(buffer, static_cast<std::size_t>(size));
+        if (transfer.outcome == Socket::Outcome::done) return static_cast<int>(transfer.bytes);
+        if (transfer.outcome == Socket::Outcome::closed) return 0;
+        if (transfer.outcome == Socket::Outcome::would_block) BIO_set_retry_read(bio);
+        return -1;
+    }
+    static long control(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH; }
 
-/// OpenSSL's own sockets raise SIGPIPE, which ends the process, when the server has hung up.
-Method silent_method() {
-    Method method(BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "holdfast"));
-    if (!method) throw std::bad_alloc();
-    BIO_meth_set_write(method.get(), transmit);
-    BIO_meth_set_read(method.get(), receive);
-    BIO_meth_set_ctrl(method.get(), control);
-    return method;
-}
+    /// Made once and never given back: it is to be there for every session.
+    static const BIO_METHOD* method() {
+        static const BIO_METHOD* const made = [] {
+            BIO_METHOD* const fresh =
+                BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "holdfast socket");
+            if (fresh == nullptr) throw std::bad_alloc();
+            BIO_meth_set_write(fresh, write);
+            BIO_meth_set_read(fresh, read);
+            BIO_meth_set_ctrl(fresh, control);
+            return fresh;
+        }();
+        return made;
+    }
+    static Socket& below(BIO* bio) { return *static_cast<Socket*>(BIO_get_data(bio)); }
+};
 
-void connect_to_descriptor(SSL* session, int descriptor) {
-    static const BIO_METHOD* const method = silent_method().release();
-    BIO* const bio = BIO_new(method);
+void put_over(SSL* session, Socket& plain) {
+    BIO* const bio = BIO_new(Bridge::method());
     if (bio == nullptr) throw std::bad_alloc();
-    BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor)));
+    BIO_set_data(bio, &plain);
     BIO_set_init(bio, 1);
     SSL_set_bio(session, bio, bio);
 }
@@ -139,7 +137,7 @@ public:
           session_(SSL_new(context_.get())) {
         if (!session_) throw std::bad_alloc();
         expect_host(session_.get(), address.host);
-        connect_to_descriptor(session_.get(), plain_->descriptor());
+        put_over(session_.get(), *plain_);
         SSL_set_connect_state(session_.get());
     }
 

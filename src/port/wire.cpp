@@ -1,7 +1,9 @@
 #include "port/wire.hpp"
 
+#include <linux/futex.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
@@ -66,7 +68,7 @@ bool Wire::wait(Waiter& waiter, std::optional<Moment> until) {
     while (!waiter.signalled_) {
         if (until && BootClock::now() >= *until) break;
         if (state_->led) {
-            follow(lock, waiter, until);
+            if (follow(lock, waiter, until)) return true;
         } else {
             lead(lock, &waiter, until);
         }
@@ -77,13 +79,18 @@ bool Wire::wait(Waiter& waiter, std::optional<Moment> until) {
 }
 
 void Wire::signal(Waiter& waiter) {
-    const std::lock_guard guard(state_->mutex);
-    waiter.signalled_ = true;
-    if (state_->leader == &waiter) {
-        interrupt(*state_);
-    } else {
-        waiter.changed_.notify_one();
+    Lock lock(state_->mutex);
+    if (waiter.state_.load(std::memory_order_relaxed) != Waiter::asleep) {
+        waiter.signalled_ = true;
+        if (state_->leader == &waiter) interrupt(*state_);
+        return;
     }
+    state_->followers.erase(waiter.place_);
+    // It may be gone as soon as it sees this; only its address is used below, and that by the
+    // kernel.
+    waiter.state_.store(Waiter::told, std::memory_order_release);
+    lock.unlock();
+    rouse(waiter);
 }
 
 void Wire::lead(Lock& lock, Waiter* waiter, std::optional<Moment> until) {
@@ -117,24 +124,54 @@ void Wire::lead(Lock& lock, Waiter* waiter, std::optional<Moment> until) {
     std::rethrow_exception(failure);
 }
 
-void Wire::follow(Lock& lock, Waiter& waiter, std::optional<Moment> until) {
+bool Wire::follow(Lock& lock, Waiter& waiter, std::optional<Moment> until) {
     State& state = *state_;
     // The pump leads only while no caller is blocked: a caller that reads for itself is spared
     // a change of thread.
     if (state.leader == nullptr) interrupt(state);
-    state.followers.push_back(&waiter);
-    if (until) {
-        waiter.changed_.wait_for(lock, *until - BootClock::now());
-    } else {
-        waiter.changed_.wait(lock);
+    waiter.place_ = state.followers.insert(state.followers.end(), &waiter);
+    waiter.state_.store(Waiter::asleep, std::memory_order_relaxed);
+    lock.unlock();
+    sleep(waiter, until);
+    if (waiter.state_.load(std::memory_order_acquire) == Waiter::told) {
+        waiter.state_.store(Waiter::awake, std::memory_order_relaxed);
+        return true;
     }
-    std::erase(state.followers, &waiter);
+    lock.lock();
+    // It may have been told or called while it waited for the lock.
+    const auto found = waiter.state_.exchange(Waiter::awake, std::memory_order_acquire);
+    if (found == Waiter::asleep) state.followers.erase(waiter.place_);
+    if (found == Waiter::called) state.leader_called = false;
+    if (found == Waiter::told) waiter.signalled_ = true;
+    return false;
+}
+
+void Wire::sleep(Waiter& waiter, std::optional<Moment> until) {
+    while (waiter.state_.load(std::memory_order_acquire) == Waiter::asleep) {
+        timespec limit{};
+        if (until) {
+            const auto left = *until - BootClock::now();
+            if (left.count() <= 0) return;
+            limit = {.tv_sec = static_cast<time_t>(left.count() / 1'000'000'000),
+                     .tv_nsec = static_cast<long>(left.count() % 1'000'000'000)};
+        }
+        syscall(SYS_futex, &waiter.state_, FUTEX_WAIT_PRIVATE, Waiter::asleep,
+                until ? &limit : nullptr, nullptr, 0);
+    }
+}
+
+void Wire::rouse(Waiter& waiter) noexcept {
+    syscall(SYS_futex, &waiter.state_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
 void Wire::pass_on(State& state) {
-    if (state.led) return;
+    if (state.led || state.leader_called) return;
     if (!state.followers.empty()) {
-        state.followers.front()->changed_.notify_one();
+        Waiter& next = *state.followers.front();
+        state.followers.pop_front();
+        state.leader_called = true;
+        next.state_.store(Waiter::called, std::memory_order_release);
+        rouse(next);
     } else if (state.interests > 0) {
         state.pump_wanted.notify_one();
     }
@@ -180,7 +217,8 @@ Wire::Interest Wire::interest() {
 void Wire::pump(const std::shared_ptr<State>& state) {
     Lock lock(state->mutex);
     const auto wanted = [&] {
-        return state->closed || (state->interests > 0 && !state->led && state->followers.empty());
+        return state->closed || (state->interests > 0 && !state->led && !state->leader_called &&
+                                 state->followers.empty());
     };
     // A callback may have destroyed this Wire: only `state` may be asked whether it did.
     while (state->pump_wanted.wait(lock, wanted), !state->closed) {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
+#include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -52,8 +54,13 @@ public:
 
     private:
         friend class Wire;
+        enum : std::uint32_t { awake, asleep, told, called };
+
         bool signalled_ = false;
-        std::condition_variable changed_;
+        /// What it sleeps on, without a lock: `told` takes the signal with it, so that whoever is
+        /// woken by one need not wait for the lock of all; `called` is to lead.
+        std::atomic<std::uint32_t> state_{awake};
+        std::list<Waiter*>::iterator place_{};  ///< among the followers, while asleep
     };
 
     /// Blocks until `waiter` was signalled, and takes the signal; false when `until` came first.
@@ -99,7 +106,8 @@ private:
         std::mutex mutex;
         bool led = false;
         Waiter* leader = nullptr;  ///< null while the pump leads
-        std::deque<Waiter*> followers;
+        std::list<Waiter*> followers;
+        bool leader_called = false;  ///< one of them was woken to lead, and has not come yet
         std::size_t interests = 0;
         bool closed = false;
         std::condition_variable pump_wanted;
@@ -109,7 +117,10 @@ private:
     using Lock = std::unique_lock<std::mutex>;
 
     void lead(Lock& lock, Waiter* waiter, std::optional<Moment> until);
-    void follow(Lock& lock, Waiter& waiter, std::optional<Moment> until);
+    /// Whether it was told.
+    bool follow(Lock& lock, Waiter& waiter, std::optional<Moment> until);
+    static void sleep(Waiter& waiter, std::optional<Moment> until);
+    static void rouse(Waiter& waiter) noexcept;
     static void pass_on(State& state);
     static void interrupt(const State& state) noexcept;
     void pump(const std::shared_ptr<State>& state);

@@ -111,7 +111,10 @@ std::optional<Failure> Link::greet() {
         }
         unsent_greeting_.erase(0, transfer.bytes);
     }
-    if (auto failure = read_into(greeted_)) return hung_up(*std::move(failure));
+    if (auto failure = read_into(greeted_)) {
+        close();
+        return hung_up(*std::move(failure));
+    }
     return check_greeting();
 }
 
@@ -150,17 +153,17 @@ std::optional<Failure> Link::read_into(std::vector<Reply>& replies) {
         const auto transfer = socket_->read(buffer.data(), buffer.size());
         if (transfer.outcome == Outcome::would_block) return std::nullopt;
         if (transfer.outcome == Outcome::closed) {
-            return fail(errc::unreachable, "the server closed the connection");
+            return broken("the server closed the connection");
         }
         if (transfer.outcome == Outcome::failed) {
-            return fail(errc::unreachable, "the connection broke (" + transfer.why + ")");
+            return broken("the connection broke (" + transfer.why + ")");
         }
         reader_.feed({buffer.data(), transfer.bytes});
         try {
             while (auto reply = reader_.next()) replies.push_back(*std::move(reply));
         } catch (const Error& error) {
-            return fail(errc::unreachable, std::string("it does not speak Redis' protocol (") +
-                                               error.what() + "); check host and port");
+            return broken(std::string("it does not speak Redis' protocol (") + error.what() +
+                          "); check host and port");
         }
         // A short read has emptied the socket; what comes next, poll() will tell.
         if (transfer.bytes < buffer.size() && address_.reach != Address::Reach::tls) {
@@ -172,6 +175,10 @@ std::optional<Failure> Link::read_into(std::vector<Reply>& replies) {
 Failure Link::fail(errc code, const std::string& why) {
     close();
     return {code, Effect::none, address_.shown() + ": " + why};
+}
+
+Failure Link::broken(const std::string& why) const {
+    return {errc::unreachable, Effect::none, address_.shown() + ": " + why};
 }
 
 }  // namespace holdfast::inline v0::redis

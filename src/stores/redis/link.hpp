@@ -51,7 +51,8 @@ public:
 
     /// Goes on connecting as far as it goes without blocking. A failure leaves it down.
     std::optional<Failure> advance(Moment now);
-    /// What has come in on a ready link, appended to `replies`. A failure leaves it down.
+    /// What has come in on a ready link, appended to `replies`. After a failure, close() it.
+    /// Changes nothing that others look at, so it needs no lock.
     std::optional<Failure> receive(std::vector<Reply>& replies);
     const std::shared_ptr<Socket>& socket() const noexcept { return socket_; }
 
@@ -62,6 +63,7 @@ private:
     std::optional<Failure> greet();
     std::optional<Failure> check_greeting();
     Failure fail(errc code, const std::string& why);
+    Failure broken(const std::string& why) const;
     Failure hung_up(Failure failure) const;
     std::optional<Failure> read_into(std::vector<Reply>& replies);
 

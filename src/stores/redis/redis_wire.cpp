@@ -178,10 +178,13 @@ void RedisWire::turn(std::optional<Moment> until, Due& due) {
     }
     if (poll(polled.data(), polled.size(), poll_timeout(until)) <= 0) return;
     if (polled[0].revents != 0) take_interrupt();
+    // Without the lock, which those who send need: a link is opened and closed by whoever leads
+    // alone.
+    Arrival answers = read(requests_, polled[1].revents);
+    Arrival pushes = read(pushes_link_, polled[2].revents);
     Lock lock(mutex_);
-    // They may be others by now: then there is simply nothing to read.
-    if (polled[1].revents != 0 && requests_.ready()) read_requests(due);
-    if (polled[2].revents != 0 && pushes_link_.ready()) read_pushes(due);
+    take_answers(std::move(answers), due);
+    take_pushes(std::move(pushes), due);
     serve(BootClock::now(), due);
     if (may_send() || (!unsent_.empty() && !flushing_ && requests_.ready())) flush(lock);
 }
@@ -268,18 +271,24 @@ void RedisWire::lost(Moment now) {
     unsent_.clear();
 }
 
-void RedisWire::read_requests(Due& due) {
-    std::vector<Reply> replies;
-    const auto failure = requests_.receive(replies);
-    if (!replies.empty()) requests_backoff_.succeeded();
-    for (Reply& reply : replies) {
+RedisWire::Arrival RedisWire::read(Link& link, short events) {
+    Arrival arrival;
+    if (events != 0 && link.ready()) arrival.failure = link.receive(arrival.replies);
+    return arrival;
+}
+
+void RedisWire::take_answers(Arrival arrival, Due& due) {
+    if (!arrival.replies.empty()) requests_backoff_.succeeded();
+    for (Reply& reply : arrival.replies) {
         if (in_flight_.empty()) break;
         Request request = std::move(in_flight_.front());
         in_flight_.pop_front();
         if (!batch_sizes_.empty() && --batch_sizes_.front() == 0) batch_sizes_.pop_front();
         settle(std::move(request), std::move(reply), due);
     }
-    if (failure) lost(BootClock::now());
+    if (!arrival.failure) return;
+    requests_.close();
+    lost(BootClock::now());
 }
 
 void RedisWire::settle(Request request, Reply reply, Due& due) {
@@ -389,20 +398,20 @@ void RedisWire::ping(Moment now, Due& due) {
     unsent_ping_.erase(0, transfer.bytes);
 }
 
-void RedisWire::read_pushes(Due& due) {
-    std::vector<Reply> messages;
-    const auto failure = pushes_link_.receive(messages);
-    if (!messages.empty()) {
+void RedisWire::take_pushes(Arrival arrival, Due& due) {
+    if (!arrival.replies.empty()) {
         // Whatever comes shows that it is alive.
         next_ping_ = BootClock::now() + ping_interval;
         pong_due_.reset();
     }
-    for (Reply& message : messages) {
+    for (Reply& message : arrival.replies) {
         due.push_back([weak = listener_, pushed = std::move(message)] {
             if (const auto listener = weak.lock()) listener->pushed(pushed);
         });
     }
-    if (failure) pushes_lost(BootClock::now(), due);
+    if (!arrival.failure) return;
+    pushes_link_.close();
+    pushes_lost(BootClock::now(), due);
 }
 
 }  // namespace holdfast::inline v0::redis

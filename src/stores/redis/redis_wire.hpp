@@ -94,8 +94,14 @@ private:
     void serve(Moment now, Due& due);
     void serve_requests(Moment now, Due& due);
     void serve_pushes(Moment now, Due& due);
-    void read_requests(Due& due);
-    void read_pushes(Due& due);
+    /// What one of the links has brought.
+    struct Arrival {
+        std::vector<Reply> replies = {};
+        std::optional<Failure> failure = std::nullopt;
+    };
+    static Arrival read(Link& link, short events);
+    void take_answers(Arrival arrival, Due& due);
+    void take_pushes(Arrival arrival, Due& due);
     void expire(Moment now, Due& due);
     void settle(Request request, Reply reply, Due& due);
     void lost(Moment now);

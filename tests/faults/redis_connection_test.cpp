@@ -37,14 +37,16 @@ protected:
 // --- a black hole ---
 
 TEST_F(RedisConnection, AHoldBehindABlackHoleIsLostBeforeItsLeaseEnds) {
-    constexpr auto lease = 1500ms;
+    constexpr auto lease = 2s;
     auto hold = client("?request_timeout=300ms").mutex("orders", {.lease = lease}).acquire();
     const auto cut = Clock::now();
     proxy_.black_hole();
     Acquiring next(rival(), "orders");
     EXPECT_TRUE(await([&] { return hold.lost().stop_requested(); }));
-    EXPECT_LT(Clock::now() - cut, lease - lease / 20);
+    EXPECT_LT(Clock::now() - cut, lease);
     EXPECT_FALSE(next.is_over()) << "it is told before another one can be in";
+    EXPECT_TRUE(await([&] { return Clock::now() - cut >= lease - lease / 20; }));
+    EXPECT_FALSE(hold.held());
     auto rivals = next.get();
     EXPECT_FALSE(hold.held());
     EXPECT_EQ(hold.loss(), Loss::overdue);
@@ -69,11 +71,11 @@ TEST_F(RedisConnection, RequestsIntoABlackHoleEndInTheirTimeLimit) {
     EXPECT_EQ(error.effect(), Effect::unknown);
     expect_says(error, "no answer in 300 ms");
     EXPECT_GE(took, 300ms);
-    EXPECT_LT(took, 600ms);
+    EXPECT_LT(took, 900ms);
     // A second one is never sent, so nothing can come of it.
     const Error second = error_of([&] { return mutex.acquire(); });
     EXPECT_EQ(second.effect(), Effect::none);
-    EXPECT_LT(Clock::now() - start, 1200ms);
+    EXPECT_LT(Clock::now() - start, 1800ms);
     // Now everything arrives, late.
     proxy_.pass();
     expect_works(ours);
@@ -112,13 +114,15 @@ TEST_F(RedisConnection, ConnectingToABlackHoleEndsInItsTimeLimit) {
 
 TEST_F(RedisConnection, AWaiterBehindABlackHoleIsToldWithinItsLease) {
     auto holder = rival().mutex("orders", {.lease = long_lease}).acquire();
-    Acquiring waiting(client("?request_timeout=200ms"), "orders", {.lease = 900ms});
-    ASSERT_TRUE(await([&] { return waiters() == 1; }));
+    const auto counting = std::make_shared<Counting>();
+    Acquiring waiting(client("?request_timeout=200ms", {.observer = counting}), "orders",
+                      {.lease = 2s});
+    ASSERT_TRUE(await([&] { return counting->waits == 1; }));
     const auto cut = Clock::now();
     proxy_.black_hole();
     const Error error = error_of([&] { return waiting.get(); });
     EXPECT_EQ(error.code(), errc::lost) << error.what();
-    EXPECT_LT(Clock::now() - cut, 900ms);
+    EXPECT_LT(Clock::now() - cut, 2s);
     EXPECT_TRUE(await([&] { return waiters() == 0; }));
     proxy_.pass();
     EXPECT_TRUE(holder.held());

@@ -71,6 +71,17 @@ void write_to(int descriptor) noexcept {
     static_cast<void>(!write(descriptor, &one, sizeof one));
 }
 
+/// As much as it takes without blocking: TLS takes a record at a time.
+Socket::Transfer write_all(Socket& socket, std::string_view bytes) {
+    Socket::Transfer all;
+    while (all.outcome == Socket::Outcome::done && all.bytes < bytes.size()) {
+        const auto one = socket.write(bytes.substr(all.bytes));
+        all.outcome = one.outcome;
+        all.bytes += one.bytes;
+    }
+    return all;
+}
+
 Failure timed_out(const Address& address) {
     return {errc::unreachable, Effect::none,
             address.shown() + ": no answer in " + std::to_string(address.request_timeout.count()) +
@@ -142,7 +153,7 @@ void RedisWire::flush(Lock& lock) {
         const auto socket = requests_.socket();
         std::string bytes = std::exchange(unsent_, {});
         lock.unlock();
-        const auto transfer = socket->write(bytes);
+        const auto transfer = write_all(*socket, bytes);
         lock.lock();
         // Another connection by now: all of this is in the outbox again.
         if (requests_.socket() != socket) continue;

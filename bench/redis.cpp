@@ -173,8 +173,8 @@ void await(const std::atomic<int>& number, int expected) {
 }
 
 void give_away(HandOff& shared, holdfast::Mutex& mutex) {
-    shared.waiting = 0;
     holdfast::Hold hold = mutex.acquire();
+    shared.waiting = 0;
     shared.barrier.wait();
     await(shared.waiting, 1);
     bench::spin_for_ns(pause_ns);
@@ -185,8 +185,10 @@ void give_away(HandOff& shared, holdfast::Mutex& mutex) {
 
 std::int64_t receive(HandOff& shared, holdfast::Mutex& mutex) {
     shared.barrier.wait();
-    const holdfast::Hold hold = mutex.acquire();
+    holdfast::Hold hold = mutex.acquire();
     const std::int64_t admitted_at = now_ns();
+    // Before the other one comes again: it must not wait itself.
+    hold.release();
     shared.barrier.wait();
     return admitted_at - shared.released_at;
 }

@@ -24,6 +24,9 @@ local now = math.floor(microseconds / 1000)
 -- The states of a reply.
 local GONE, WAITING, OFFERED, ADMITTED = 0, 1, 2, 3
 
+-- How long an offered place stays reserved.
+local CLAIM_TIME = 1000
+
 -- 2^53 - 1, the highest fence.
 local NEVER = 9007199254740991
 

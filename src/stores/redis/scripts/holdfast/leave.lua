@@ -31,6 +31,31 @@ if found[2] then
         end
         return { phase == 'admitted' and ADMITTED or OFFERED, fence }
     end
+    -- Nearly as usual, and what a hand-off between two takes: the only one that waits is offered
+    -- the place of the only one that holds.
+    if waiters == 1 and holders == 1 and now < earliest_end and fairness == 'f' then
+        local order, records = key .. ':line', key .. ':waiters'
+        local next, record = unpack(redis.call('HGETALL', records))
+        local alone = redis.call('ZRANGE', order, 0, -1)
+        if next and alone[1] == next and not alone[2] then
+            local phase, ticket, weight, _, lease_end, _, since, client, owner, host, pid =
+                cmsgpack.unpack(record)
+            if phase == 'waiting' and lease_end > now then
+                local claim_end = now + CLAIM_TIME
+                plant_tombstone()
+                redis.call('HSET', key,
+                    'head', cmsgpack.pack(capacity, fairness, weight, 0, 1, 0, 0, next_ticket,
+                        math.min(claim_end, lease_end), expiry),
+                    next, cmsgpack.pack('offered', ticket, weight, 0, lease_end, claim_end, since,
+                        client, owner, host, pid))
+                redis.call('HDEL', key, nonce)
+                redis.call('DEL', order, records)
+                redis.pcall('PUBLISH', 'holdfast:' .. client, next .. ' o')
+                local left, _, _, fence = cmsgpack.unpack(found[2])
+                return { left == 'admitted' and ADMITTED or OFFERED, fence }
+            end
+        end
+    end
 end
 
 -- include line.lua

@@ -1,8 +1,5 @@
 -- Who moves in a line, when, and who is told. Needs line.lua.
 
--- How long an offered place stays reserved.
-local CLAIM_TIME = 1000
-
 -- Holders -------------------------------------------------------------------------------------
 
 -- Sets its lease, which the keys are to outlive.

@@ -26,7 +26,7 @@ std::string sha1(std::string_view text) {
 }
 
 /// Of an enter with names of usual length.
-constexpr std::size_t usual_size = 320;
+constexpr std::size_t usual_size = 480;
 
 /// "$13\r\n": what comes before the words of a command, or before one of them.
 class Header {

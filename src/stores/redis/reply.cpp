@@ -2,6 +2,7 @@
 
 #include <hiredis/read.h>
 
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <utility>
@@ -60,6 +61,8 @@ void* make_array(const redisReadTask* task, int count) {
     return made(task, [&](Reply& reply) {
         if (count < 0 || count > most_elements) throw std::bad_alloc();
         reply.kind = Reply::Kind::array;
+        // What our scripts answer has so many; what is merely announced gets no room.
+        reply.elements.reserve(static_cast<std::size_t>(std::min(count, 16)));
     });
 }
 

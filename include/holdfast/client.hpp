@@ -84,6 +84,10 @@ public:
     /// Throws Error when the store cannot be asked.
     std::vector<ResourceInfo> inspect(std::string_view prefix = {}) const;
 
+    /// That resource, if it has a contender. Cheaper than inspect() where that looks through a
+    /// whole server. Throws Error when the store cannot be asked.
+    std::optional<ResourceInfo> look_at(std::string_view name) const;
+
     /// Ends the hold of `name` that has this fence, whoever has it, and everybody's who joined it;
     /// waiters are woken at once. Whether there was such a hold: a waiter has no fence, and another
     /// hold is not touched. Its holder learns of it with its next renewal, a third of its lease at

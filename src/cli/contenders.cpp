@@ -67,10 +67,7 @@ std::string show_pid(const ContenderInfo& contender) {
 }
 
 ResourceInfo find(const Client& client, const std::string& name) {
-    for (ResourceInfo& resource : client.inspect(name)) {
-        if (resource.name == name) return std::move(resource);
-    }
-    return {.name = name, .holders = {}, .waiters = {}};
+    return client.look_at(name).value_or(ResourceInfo{.name = name, .holders = {}, .waiters = {}});
 }
 
 }  // namespace holdfast::cli

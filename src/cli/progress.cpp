@@ -88,17 +88,16 @@ void Progress::look() {
     looked_at_ = Clock::now();
     seen_ = {};
     for (const std::string& name : options_.names) {
-        for (ResourceInfo& resource : resources_like(name)) {
-            if (resource.name == name && take_in(resource)) return;
-        }
+        const auto resource = look_at(name);
+        if (resource && take_in(*resource)) return;
     }
 }
 
-std::vector<ResourceInfo> Progress::resources_like(const std::string& name) const {
+std::optional<ResourceInfo> Progress::look_at(const std::string& name) const {
     try {
-        return client_.inspect(name);
+        return client_.look_at(name);
     } catch (const Error&) {
-        return {};  // the waiting itself will say so
+        return std::nullopt;  // the waiting itself will say so
     }
 }
 

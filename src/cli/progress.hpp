@@ -3,7 +3,6 @@
 #include <chrono>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <holdfast/client.hpp>
 
@@ -37,7 +36,7 @@ private:
     };
 
     void look();
-    std::vector<ResourceInfo> resources_like(const std::string& name) const;
+    std::optional<ResourceInfo> look_at(const std::string& name) const;
     bool take_in(const ResourceInfo& resource);
     std::string sentence() const;
 

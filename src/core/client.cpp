@@ -1,5 +1,6 @@
 #include <holdfast/client.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include <holdfast/version.hpp>
@@ -48,7 +49,7 @@ std::vector<Ticket> tickets_of(const std::vector<Line>& lines, std::string_view 
 /// Ends all that hold it with this fence now; whether there were any.
 bool end_holders(const core::Context& context, std::string_view name, std::uint64_t fence) {
     const std::string resource = context.prefix() + std::string(name);
-    const auto lines = context.store().inspect(resource).get();
+    const auto lines = context.store().look_at(resource).get();
     if (!lines.ok()) core::throw_failure(name, lines.failure());
     bool ended = false;
     for (const Ticket& ticket : tickets_of(lines.value(), resource, fence)) {
@@ -105,6 +106,16 @@ std::vector<ResourceInfo> Client::inspect(std::string_view prefix) const {
         resources.push_back(info(line, context_->name_of(line.resource)));
     }
     return resources;
+}
+
+std::optional<ResourceInfo> Client::look_at(std::string_view name) const {
+    context_->refuse_inherited(name);
+    const std::string resource = context_->prefix() + std::string(name);
+    const auto lines = context_->store().look_at(resource).get();
+    if (!lines.ok()) core::throw_failure(name, lines.failure());
+    const auto line = std::ranges::find(lines.value(), resource, &Line::resource);
+    if (line == lines.value().end()) return std::nullopt;
+    return info(*line, name);
 }
 
 bool Client::break_hold(std::string_view name, std::uint64_t fence) const {

@@ -73,6 +73,12 @@ public:
     /// All lines whose resource starts with `prefix`, sorted by resource.
     virtual Pending<std::vector<Line>> inspect(std::string prefix) = 0;
 
+    /// The line of this resource, if anybody is in it; perhaps others, as inspect() finds them. For
+    /// stores where looking at one is cheaper than looking for all that start like it.
+    virtual Pending<std::vector<Line>> look_at(const std::string& resource) {
+        return inspect(resource);
+    }
+
     virtual Capabilities capabilities() const = 0;
 
     /// A new descriptor that keeps this client from being taken for dead until it is closed, also

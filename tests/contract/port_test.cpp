@@ -444,6 +444,20 @@ TEST_P(Port, InspectShowsWhoHoldsAndWhoWaitsInOrder) {
     EXPECT_EQ(nightly.waiters[0].fence, 0U);
 }
 
+TEST_P(Port, LookingAtOneShowsItsLineAsInspectDoes) {
+    enter(contender("jobs"));
+    enter(contender("jobs"));
+    enter(contender("jobs/nightly"));
+    const auto found = store_->look_at("jobs").get();
+    ASSERT_TRUE(found.ok());
+    ASSERT_FALSE(found.value().empty());
+    const Line& line = found.value().front();
+    EXPECT_EQ(line.resource, "jobs");
+    EXPECT_EQ(line.holders.size(), 1U);
+    EXPECT_EQ(line.waiters.size(), 1U);
+    EXPECT_TRUE(store_->look_at("other").get().value().empty());
+}
+
 TEST_P(Port, InspectShowsWhereEachComesFrom) {
     auto near = contender();
     near.host = "near";

@@ -25,6 +25,11 @@ public:
         scan("0");
         return Pending<std::vector<Line>>(flight_);
     }
+    Pending<std::vector<Line>> start_with(const std::string& key) {
+        keys_.insert(key);
+        look_at_each();
+        return Pending<std::vector<Line>>(flight_);
+    }
 
 private:
     /// Wire and layout are the store's. When that is gone, nobody wants the answer.
@@ -109,6 +114,12 @@ Pending<std::vector<Line>> list(RedisWire& wire, const Layout& layout,
     return std::make_shared<Listing>(wire, layout, std::move(store), std::move(prefix),
                                      std::move(search).value())
         ->start();
+}
+
+Pending<std::vector<Line>> look_at(RedisWire& wire, const Layout& layout,
+                                   std::weak_ptr<const void> store, const std::string& resource) {
+    return std::make_shared<Listing>(wire, layout, std::move(store), resource, Layout::Search{})
+        ->start_with(layout.key_of(resource));
 }
 
 }  // namespace holdfast::inline v0::redis

@@ -16,4 +16,8 @@ namespace holdfast::inline v0::redis {
 Pending<std::vector<Line>> list(RedisWire& wire, const Layout& layout,
                                 std::weak_ptr<const void> store, std::string prefix);
 
+/// The line of one resource, by a single request.
+Pending<std::vector<Line>> look_at(RedisWire& wire, const Layout& layout,
+                                   std::weak_ptr<const void> store, const std::string& resource);
+
 }  // namespace holdfast::inline v0::redis

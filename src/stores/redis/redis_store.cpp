@@ -56,6 +56,9 @@ public:
     Pending<std::vector<Line>> inspect(std::string prefix) override {
         return list(wire_, *layout_, weak_from_this(), std::move(prefix));
     }
+    Pending<std::vector<Line>> look_at(const std::string& resource) override {
+        return redis::look_at(wire_, *layout_, weak_from_this(), resource);
+    }
     Capabilities capabilities() const override { return layout_->capabilities(); }
     Wire& wire() override { return wire_; }
     const std::string& description() const override { return description_; }

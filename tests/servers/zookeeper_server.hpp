@@ -76,6 +76,8 @@ public:
     void pause() const { process_->stop(); }
     void resume() const { process_->go_on(); }
 
+    /// Until kill(), paused or not.
+    bool runs() const { return process_.has_value(); }
     pid_t pid() const { return process_->pid(); }
     std::string log() const;
 

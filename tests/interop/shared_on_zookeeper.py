@@ -27,10 +27,10 @@ class SharedOnZookeeper(Shared):
         (self.folder / "counter").write_text("0")
         (self.folder / "journal").write_text("")
 
-    def ours(self, *words):
-        # For bare names, so that the name is the path. A session lasts for no more than 20 ticks.
-        words = ("--lease", 5000, *words)
-        return self.start(OURS, "--url", self.server.url("?prefix="), *self.guarded(), *words)
+    def ours(self, *words, parameters=""):
+        # Without a prefix the name is the path.
+        url = self.server.url("?prefix=" + parameters)
+        return self.start(OURS, "--url", url, *self.guarded(), *words)
 
     def curator(self, *words):
         jars = os.environ["HOLDFAST_TEST_CURATOR_JARS"]

@@ -135,9 +135,10 @@ class ZookeeperDeaths(SharedOnZookeeper):
                 self.release(ours)
 
     def test_ours_that_died_is_followed_when_its_session_ends(self):
+        short = lambda *words: self.ours(*words, "--lease", 1500, parameters="&session=1500ms")
         for start in (self.curator, self.kazoo):
             with self.subTest(start.__name__):
-                self.hold(self.ours, "--name", "lock", "--lease", 1500).kill()
+                self.hold(short, "--name", "lock").kill()
                 self.release(self.hold(start, "--name", "lock"))
 
     def test_a_dead_waiter_of_theirs_lets_nobody_in_early(self):

@@ -21,8 +21,8 @@ def java(*words):
 
 
 class ZookeeperServer:
-    """On loopback in a folder of its own, serving when the constructor returns. Its tick is 500 ms,
-    so sessions are from 1 s to 10 s, and containers that have become empty are soon removed."""
+    """On loopback in a folder of its own, serving when the constructor returns. Its tick is 500 ms, so
+    that sessions can be as short as 1 s. Containers that have become empty are soon removed."""
 
     def __init__(self):
         self._port = LoopbackPort()
@@ -49,7 +49,7 @@ class ZookeeperServer:
         (self._folder / "zoo.cfg").write_text(
             f"tickTime=500\ndataDir={self._folder / 'data'}\n"
             f"clientPort={self.port}\nclientPortAddress=127.0.0.1\n"
-            "admin.enableServer=false\n4lw.commands.whitelist=*\nmaxClientCnxns=0\n"
+            "maxSessionTimeout=40000\nadmin.enableServer=false\n4lw.commands.whitelist=*\nmaxClientCnxns=0\n"
             "forceSync=no\npreAllocSize=1024\n"
         )
 

@@ -1,7 +1,7 @@
 # Checks HOLDFAST_STORES, tells those with a server (holdfast_servers) from the embedded ones
 # (holdfast_embedded), and finds what they need.
 
-set(holdfast_known_stores memory local redis)
+set(holdfast_known_stores memory local redis zookeeper)
 foreach(store IN LISTS HOLDFAST_STORES)
   if(NOT store IN_LIST holdfast_known_stores)
     list(JOIN holdfast_known_stores ", " known)
@@ -48,3 +48,8 @@ holdfast_store_needs(redis
   PACKAGES Hiredis OpenSSL
   TARGETS Hiredis::hiredis OpenSSL::SSL OpenSSL::Crypto
   PKG_CONFIG hiredis libssl libcrypto)
+holdfast_store_needs(zookeeper
+  SHARES net
+  PACKAGES OpenSSL
+  TARGETS OpenSSL::SSL OpenSSL::Crypto
+  PKG_CONFIG libssl libcrypto)

@@ -13,6 +13,8 @@
 #include <holdfast/callback.hpp>
 
 #include "port/wire.hpp"
+#include "stores/net/backoff.hpp"
+#include "stores/net/bell.hpp"
 #include "stores/redis/address.hpp"
 #include "stores/redis/command.hpp"
 #include "stores/redis/link.hpp"
@@ -78,13 +80,6 @@ private:
         bool of_connection = false;  ///< means nothing on another one
         std::string trouble = {};    ///< of the server's own that it met, and that was to pass
     };
-    /// When an attempt that failed is made again.
-    struct Backoff {
-        Moment next{};
-        std::chrono::nanoseconds delay{};
-        void failed(Moment now);
-        void succeeded() { *this = {}; }
-    };
     using Lock = std::unique_lock<std::mutex>;
 
     void turn(std::optional<Moment> until, Due& due) override;
@@ -118,7 +113,7 @@ private:
 
     const Address address_;
     const Pushes pushes_;
-    const std::shared_ptr<const int> poke_descriptor_;
+    const net::Bell bell_;
 
     mutable std::mutex mutex_;
     Link requests_;
@@ -128,7 +123,7 @@ private:
     bool flushing_ = false;
     std::deque<std::size_t> batch_sizes_;  ///< of what is in flight, as it went out
     Moment held_back_until_{};
-    Backoff requests_backoff_;
+    net::Backoff requests_backoff_;
 
     Link pushes_link_;
     std::weak_ptr<Listener> listener_;
@@ -136,7 +131,7 @@ private:
     std::string unsent_ping_;
     Moment next_ping_ = Moment::max();
     std::optional<Moment> pong_due_;
-    Backoff pushes_backoff_;
+    net::Backoff pushes_backoff_;
     std::uint64_t periods_ = 0;
     std::atomic<std::uint64_t> listening_{0};
 };

@@ -1,4 +1,4 @@
-#include "stores/redis/socket.hpp"
+#include "stores/net/socket.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -9,9 +9,9 @@
 #include <system_error>
 
 #include "port/wire.hpp"
-#include "stores/redis/tls.hpp"
+#include "stores/net/tls.hpp"
 
-namespace holdfast::inline v0::redis {
+namespace holdfast::inline v0::net {
 
 namespace {
 
@@ -77,10 +77,20 @@ private:
 
 }  // namespace
 
+Socket::Transfer write_all(Socket& socket, std::string_view bytes) {
+    Socket::Transfer all;
+    while (all.outcome == Socket::Outcome::done && all.bytes < bytes.size()) {
+        const auto one = socket.write(bytes.substr(all.bytes));
+        all.outcome = one.outcome;
+        all.bytes += one.bytes;
+    }
+    return all;
+}
+
 std::shared_ptr<Socket> connect_to(const Address& address, const Endpoint& endpoint) {
     auto plain = std::make_unique<PlainSocket>(endpoint);
     if (address.reach != Address::Reach::tls) return plain;
     return secured(address, std::move(plain));
 }
 
-}  // namespace holdfast::inline v0::redis
+}  // namespace holdfast::inline v0::net

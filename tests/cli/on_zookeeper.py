@@ -48,4 +48,6 @@ class OnZookeeper(Driven):
 
     @staticmethod
     def end_curator(process):
-        process.communicate("\n", timeout=20)
+        """It gives back what it holds."""
+        if process.poll() is None:
+            process.communicate("\n", timeout=20)

@@ -42,7 +42,7 @@ class ZookeeperServer:
             preexec_fn=end_with_the_test,
         )
         self._await_serving()
-        self.client = KazooClient(self.address)
+        self.client = KazooClient(self.address, timeout=40)
         self.client.start()
 
     def _write_configuration(self):

@@ -108,7 +108,6 @@ Found find_nonce(const std::string& path, const Nonce& nonce, const Reply& liste
 /// seen; what comes later all the same is refused, or looked for.
 void leave_unanswered(Common& common, const Ticket& ticket, const LeaveFlight& flight) {
     const std::string path = common.paths.of(ticket.resource);
-    common.roster.bury(ticket.nonce, BootClock::now());
     common.submit(
         {.operations = {catch_up(), list_children(path), read_node(path)}},
         [path, nonce = ticket.nonce, flight](Common& alive, const Answer& answer) {
@@ -132,6 +131,8 @@ void leave_unanswered(Common& common, const Ticket& ticket, const LeaveFlight& f
 Pending<Standing> leave_line(const std::shared_ptr<Common>& common, const Ticket& ticket) {
     const auto flight = std::make_shared<Flight<Standing>>(common->wire);
     const auto place = place_in(ticket.place);
+    // Its enter was never answered: it may still come.
+    if (ticket.place.empty()) common->roster.bury(ticket.nonce, BootClock::now());
     const auto member = common->roster.remove(ticket.nonce);
     if (member && member->node.empty()) return Standing{.state = State::waiting};
     if (member && member->is_barging()) {

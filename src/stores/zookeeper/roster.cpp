@@ -37,6 +37,8 @@ void Roster::add(Member member) {
     const std::lock_guard guard(mutex_);
     next_lapse_ = std::min(next_lapse_, member.lease_end);
     const Nonce nonce = member.nonce();
+    const auto known = members_.find(nonce);
+    if (known != members_.end()) forget_watches(known->second);
     for (const std::string& node : member.watched) waiting_for_[node].insert(nonce);
     members_.insert_or_assign(nonce, std::move(member));
 }

@@ -208,7 +208,10 @@ void ZookeeperWire::connect(Moment now, Due& due) {
     }
     if (link_.state() == Link::State::down || link_.ready()) return;
     if (const auto failure = link_.advance(now)) return attempt_failed(*failure, now, due);
-    if (link_.ready()) attached(due);
+    if (!link_.ready()) return;
+    attached(due);
+    // What came with the session's answer has been read with it: poll() would not tell.
+    take(read(), due);
 }
 
 /// The session, who we are, and what is watched: the server serves them in this order, before all

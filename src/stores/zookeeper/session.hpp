@@ -43,8 +43,6 @@ public:
     void saw(std::int64_t zxid);
 
     Proof& proof() noexcept { return proof_; }
-    /// Nothing was heard for so long that a lease counted from then would be half over.
-    bool is_stale(Moment now) const { return now - proof_.heard_at() > timeout() / 2; }
     Moment counted_from(Moment sent, std::chrono::nanoseconds lease) const {
         return zookeeper::counted_from(sent, proof_.heard_at(), timeout(), lease);
     }

@@ -6,7 +6,6 @@
 #include <array>
 #include <iterator>
 #include <limits>
-#include <random>
 #include <utility>
 
 #include <holdfast/error.hpp>
@@ -24,8 +23,7 @@ constexpr auto goodbye_time = 100ms;
 
 /// Clients spread over the servers.
 std::size_t any_of(std::size_t count) {
-    std::minstd_rand random{std::random_device{}()};
-    return std::uniform_int_distribution<std::size_t>(0, count - 1)(random);
+    return static_cast<std::size_t>(BootClock::now().time_since_epoch().count()) % count;
 }
 
 Failure timed_out(const Ensemble& ensemble) {
@@ -60,8 +58,7 @@ void ZookeeperWire::submit(Volley volley, Answered answered) {
     const Moment deadline = volley.deadline.value_or(now + ensemble_.request_timeout);
     outbox_.push_back(
         {.volley = std::move(volley), .answered = std::move(answered), .deadline = deadline});
-    // Taken up anew, the session is heard of by the leader.
-    if (link_.ready() && in_flight_.empty() && session_.is_stale(now)) start_over_ = true;
+    if (has_been_idle(now)) start_over_ = true;
     if (may_send()) {
         flush(lock);
         // Whoever leads is to poll for room. What is wrong, reading will find out.
@@ -70,6 +67,12 @@ void ZookeeperWire::submit(Volley volley, Answered answered) {
         // Whoever leads may be asleep over a connection that nobody needed.
         bell_.ring();
     }
+}
+
+/// For so long that a lease counted from then would be half over. Taken up anew, the session is
+/// heard of by the leader.
+bool ZookeeperWire::has_been_idle(Moment now) const {
+    return link_.ready() && in_flight_.empty() && now - last_heard_ > session_.timeout() / 2;
 }
 
 void ZookeeperWire::watch(const std::string& path) {
@@ -111,7 +114,7 @@ void ZookeeperWire::flush(Lock& lock) {
     flushing_ = true;
     while (link_.ready() && !start_over_ && (!outbox_.empty() || !unsent_.empty())) {
         const Moment now = BootClock::now();
-        if (in_flight_.empty()) last_heard_ = now;
+        if (in_flight_.empty()) waiting_since_ = now;
         for (Request& request : outbox_) {
             request.sent = now;
             request.next_number = next_number_;
@@ -175,7 +178,7 @@ std::optional<Moment> ZookeeperWire::earliest(std::optional<Moment> until) const
     for (const auto* const requests : {&outbox_, &in_flight_}) {
         for (const Request& request : *requests) also(request.deadline);
     }
-    if (!in_flight_.empty()) also(last_heard_ + ensemble_.connect_timeout);
+    if (!in_flight_.empty()) also(waiting_since_ + ensemble_.connect_timeout);
     if (link_.ready()) also(last_kept_alive_ + session_.timeout() / 6);
     if (link_.state() == Link::State::down && is_needed()) also(backoff_.next());
     if (first == Moment::max()) return std::nullopt;
@@ -253,7 +256,7 @@ void ZookeeperWire::keep_alive(Moment now) {
 
 /// A server that says nothing may be dead, and another one not.
 void ZookeeperWire::give_up_silent(Moment now, Due& due) {
-    if (in_flight_.empty() || now < last_heard_ + ensemble_.connect_timeout) return;
+    if (in_flight_.empty() || now < waiting_since_ + ensemble_.connect_timeout) return;
     lost(due);
 }
 
@@ -314,14 +317,14 @@ void ZookeeperWire::take(const Arrival& arrival, Due& due) {
 }
 
 void ZookeeperWire::take_record(const std::string& record, Due& due) {
-    last_heard_ = BootClock::now();
+    last_heard_ = waiting_since_ = BootClock::now();
     Incoming arrived = incoming(record);
     session_.saw(arrived.zxid);
     if (arrived.number == event_number) {
         if (auto event = event_of(arrived.reply)) stir(*std::move(event), due);
     } else if (arrived.number == auth_number) {
         if (arrived.reply.ok()) return;
-        link_.close();
+        lost(due);
         attempt_failed(failure_of(arrived.reply.refusal, ensemble_), last_heard_, due);
     } else if (arrived.number != watches_number) {
         take_reply(std::move(arrived), due);

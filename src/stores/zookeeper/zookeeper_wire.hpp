@@ -117,6 +117,7 @@ private:
     void flush(Lock& lock);
     bool may_send() const;
     bool is_needed() const;
+    bool has_been_idle(Moment now) const;
     bool unwatch(const std::string& path);
     void say_goodbye() noexcept;
     static void finish(Request request, Result<std::vector<Reply>> result, std::int64_t session,
@@ -140,6 +141,7 @@ private:
     bool flushing_ = false;
     std::int32_t next_number_ = 1;
     Moment last_heard_{};
+    Moment waiting_since_{};  ///< for the next answer
     Moment last_kept_alive_{};
 };
 

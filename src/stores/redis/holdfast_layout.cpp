@@ -9,6 +9,7 @@
 
 #include "stores/redis/key_name.hpp"
 #include "stores/redis/layout.hpp"
+#include "stores/redis/nonce_text.hpp"
 #include "stores/redis/redis_scripts.hpp"
 
 /// Our own layout: a line for each resource, offers to the next, pushes to whom they concern.
@@ -65,7 +66,12 @@ public:
     }
 
     std::string key_of(std::string_view resource) const override {
-        return "{" + escaped(resource) + "}";
+        std::string key;
+        key.reserve(resource.size() + 2);
+        key += '{';
+        append_escaped(resource, key);
+        key += '}';
+        return key;
     }
 
     std::optional<std::string> objection_to(std::string_view) const override {
@@ -73,34 +79,35 @@ public:
     }
 
     Command enter(std::span<const Contender> contenders) const override {
-        std::vector<std::string> keys;
-        for (const Contender& one : contenders) keys.push_back(key_of(one.resource));
-        Command command(enter_, keys);
+        Command command(enter_, contenders.size());
+        for (const Contender& one : contenders) command << key_of(one.resource);
         for (const Contender& one : contenders) {
-            command << hex_of(one.nonce) << client_ << one.owner << one.host
-                    << std::to_string(one.pid) << one.weight << one.capacity
-                    << (one.fairness == Fairness::fifo ? "f" : "b")
-                    << (one.patience == Patience::wait ? "w" : "n")
-                    << std::to_string(one.lease.count()) << (one.reenter ? "1" : "0");
+            command << one.nonce << client_ << one.owner << one.host << std::int64_t{one.pid}
+                    << one.weight << one.capacity << (one.fairness == Fairness::fifo ? "f" : "b")
+                    << (one.patience == Patience::wait ? "w" : "n") << one.lease.count()
+                    << (one.reenter ? "1" : "0");
         }
         return command;
     }
     Command standing(const Ticket& ticket, const Waiter*) const override {
-        Command command(standing_, {key_of(ticket.resource)});
-        return std::move(command << hex_of(ticket.nonce));
+        Command command(standing_, 1);
+        return std::move(command << key_of(ticket.resource) << ticket.nonce);
     }
     Command renew(std::span<const Renewal> renewals,
                   std::chrono::milliseconds lease) const override {
-        Command command(renew_, {key_of(renewals.front().ticket.resource)});
-        command << std::to_string(lease.count());
-        for (const Renewal& renewal : renewals) command << hex_of(renewal.ticket.nonce);
+        Command command(renew_, 1);
+        command << key_of(renewals.front().ticket.resource) << lease.count();
+        for (const Renewal& renewal : renewals) command << renewal.ticket.nonce;
         return command;
     }
     Command leave(const Ticket& ticket, std::chrono::milliseconds tombstone) const override {
-        Command command(leave_, {key_of(ticket.resource)});
-        return std::move(command << hex_of(ticket.nonce) << std::to_string(tombstone.count()));
+        Command command(leave_, 1);
+        return std::move(command << key_of(ticket.resource) << ticket.nonce << tombstone.count());
     }
-    Command inspect(const std::string& key) const override { return {inspect_, {key}}; }
+    Command inspect(const std::string& key) const override {
+        Command command(inspect_, 1);
+        return std::move(command << key);
+    }
 
     std::string place_of(const Contender&, std::int64_t number) const override {
         return std::to_string(number);

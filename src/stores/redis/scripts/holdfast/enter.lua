@@ -27,9 +27,9 @@ if #KEYS == 1 then
     local agrees = capacity == my_capacity and fairness == my_fairness
     local has_room = weight <= capacity - held
     if quiet and is_new and agrees and (has_room or patience == 'n') then
-        if redis.call('EXISTS', key .. ':left:' .. nonce) == 1 then return { 'withdrawn', 0 } end
+        local left, last = unpack(redis.call('MGET', key .. ':left:' .. nonce, key .. ':fence'))
+        if left then return { 'withdrawn', 0 } end
         if not has_room then return { GONE, 0, 0, -1 } end
-        local last = redis.call('GET', key .. ':fence')
         local fence = next_fence(last)
         if not fence then return { 'fence', 0, last } end
         local lease_end = now + lease
@@ -41,7 +41,7 @@ if #KEYS == 1 then
                 waiters, next_ticket + 1, math.min(earliest_end, lease_end), expiry),
             nonce, cmsgpack.pack('admitted', next_ticket, weight, fence, lease_end, 0, now,
                 client, owner, host, pid))
-        if prolonged then redis.call('PEXPIREAT', key, string.format('%.0f', expiry)) end
+        if prolonged then redis.call('PEXPIRE', key, expiry - now) end
         return { ADMITTED, next_ticket, fence, -1 }
     end
 end

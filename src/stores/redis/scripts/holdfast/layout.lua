@@ -39,8 +39,15 @@ local function next_fence(last, count)
     return last and last + (count or 1) <= NEVER and math.max(last + 1, microseconds)
 end
 
--- Kept until a day after its own time: from then on the clock alone makes the next one larger.
+-- Kept until a day after its own time: from then on the clock alone makes the next one larger. With
+-- GET it refuses to overwrite what is no fence.
 local function save_fence(key, fence)
-    redis.call('SET', key .. ':fence', string.format('%.0f', fence),
-        'PXAT', string.format('%.0f', fence / 1000 + 86400000))
+    if fence == microseconds then
+        -- The usual case: the clock's own digits, for to print a number is dear.
+        local digits = time[1] .. string.sub('000000' .. time[2], -6)
+        redis.call('SET', key .. ':fence', digits, 'GET', 'EX', '86400')
+    else
+        redis.call('SET', key .. ':fence', string.format('%.0f', fence), 'GET',
+            'PXAT', string.format('%.0f', fence / 1000 + 86400000))
+    end
 end

@@ -36,12 +36,14 @@ std::string in_words(std::chrono::milliseconds time) {
 }
 
 void check_lease(const std::string& name, std::chrono::milliseconds lease,
-                 std::chrono::milliseconds store_limit) {
-    const auto limit = std::min(longest_lease, store_limit);
+                 const Capabilities& store) {
+    const auto limit = std::min(longest_lease, store.longest_lease);
     if (lease >= shortest_lease && lease <= limit) return;
+    const std::string why =
+        store.longest_lease_is.empty() ? std::string() : ", " + std::string(store.longest_lease_is);
     refuse(errc::invalid_argument, name,
            "a lease of " + in_words(lease) + "; it must be from " + in_words(shortest_lease) +
-               " to " + in_words(limit));
+               " to " + in_words(limit) + why);
 }
 
 void check_supported(const std::string& name, const Store& store, Form form,
@@ -56,6 +58,10 @@ void check_supported(const std::string& name, const Store& store, Form form,
     if (options.fairness == Fairness::fifo && !can.fifo)
         cannot("fifo, it has no line; use barging");
     if (options.fairness == Fairness::barging && !can.barging) cannot("barging");
+    const bool barging = options.fairness.value_or(can.default_fairness) == Fairness::barging;
+    if (barging && form != Form::mutex && !can.barging_shares) {
+        cannot("barging for readers and permits; use fifo");
+    }
 }
 
 Request with(Request request, std::optional<std::chrono::nanoseconds> patience,
@@ -81,7 +87,7 @@ Lock::Lock(std::shared_ptr<Context> context, std::vector<std::string> names, For
     std::ranges::for_each(names_, check_name);
     const std::string& name = names_.front();
     context_->refuse_inherited(name);
-    check_lease(name, options_.lease, context_->store().capabilities().longest_lease);
+    check_lease(name, options_.lease, context_->store().capabilities());
     if (capacity_ == 0 || capacity_ > all) {
         refuse(errc::invalid_argument, name,
                "a capacity of " + std::to_string(capacity_) + "; it must be from 1 to " +

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <holdfast/callback.hpp>
@@ -19,12 +20,15 @@ namespace holdfast::inline v0 {
 struct Capabilities {
     bool fifo = false;
     bool barging = false;
+    bool barging_shares = true;  ///< barging also for readers and permits, not for a mutex alone
     Fairness default_fairness = Fairness::fifo;
     bool shared = false;          ///< readers beside each other
     bool permits = false;         ///< capacities other than all
     bool reenter = false;         ///< joins holds of one owner across processes
     bool enter_together = false;  ///< enter takes several contenders in one atomic request
     std::chrono::milliseconds longest_lease = std::chrono::hours{24};
+    /// What sets that limit, for a sentence: "the session that the servers grant".
+    std::string_view longest_lease_is = {};
 };
 
 /// What a store pushes to a waiter: `offered` when it is its turn, `gone` when it was thrown out,

@@ -19,6 +19,9 @@
 #ifdef HOLDFAST_STORE_REDIS
 #include "stores/redis/redis_store.hpp"
 #endif
+#ifdef HOLDFAST_STORE_ZOOKEEPER
+#include "stores/zookeeper/zookeeper_store.hpp"
+#endif
 #endif
 
 namespace holdfast::inline v0 {
@@ -103,6 +106,15 @@ std::shared_ptr<Store> open_redis(const StoreUrl& url) {
 using redis::open_redis;
 #endif
 #endif
+#ifdef HOLDFAST_STORE_ZOOKEEPER
+#ifdef HOLDFAST_MODULES
+std::shared_ptr<Store> open_zookeeper(const StoreUrl& url) {
+    return open_module("zookeeper", url);
+}
+#else
+using zookeeper::open_zookeeper;
+#endif
+#endif
 
 /// The one place where a scheme meets its store.
 std::vector<Scheme> schemes() {
@@ -120,6 +132,12 @@ std::vector<Scheme> schemes() {
          {"layout", "password_file", "tls_ca", "tls_cert", "tls_key"},
          {"plain", "redisson"}},
         {"redis+unix", open_redis, {"layout", "password_file"}, {"plain", "redisson"}},
+#endif
+#ifdef HOLDFAST_STORE_ZOOKEEPER
+        {"zookeeper", open_zookeeper, {"auth", "password_file", "session", "tick"}},
+        {"zookeepers",
+         open_zookeeper,
+         {"auth", "password_file", "session", "tick", "tls_ca", "tls_cert", "tls_key"}},
 #endif
     };
 }

@@ -170,13 +170,30 @@ void parse_parameters(std::string_view query, StoreUrl& url) {
     }
 }
 
+/// Without the parameter that has a password in it.
+std::string harmless(std::string_view query, std::string_view scheme) {
+    std::string shown;
+    while (!query.empty()) {
+        const auto [parameter, others] = cut(query, '&');
+        query = others;
+        if (decoded(cut(parameter, '=').first, scheme) == StoreUrl::secret_parameter) continue;
+        shown.append(shown.empty() ? "?" : "&").append(parameter);
+    }
+    return shown;
+}
+
 std::string without_password(std::string_view url, const RawUrl& raw) {
-    if (raw.userinfo.empty()) return std::string(url);
+    const std::string_view rest(raw.hosts.data(), url.data() + url.size());
+    const std::string_view before_query = cut(rest, '?').first;
+    const std::string query = harmless(raw.query, raw.scheme);
+    if (raw.userinfo.empty()) {
+        return std::string(cut(url, '?').first) + query;
+    }
     const std::string_view user = cut(raw.userinfo, ':').first;
     std::string shown(raw.scheme);
     shown += "://";
     if (!user.empty()) shown.append(user).append("@");
-    return shown.append(raw.hosts.data(), url.data() + url.size());
+    return shown.append(before_query).append(query);
 }
 
 std::string lower(std::string_view text) {

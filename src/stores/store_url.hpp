@@ -37,6 +37,8 @@ struct HOLDFAST_EXPORT StoreUrl {
     /// Put before every name: the parameter `prefix`, or else this. The layouts of others have
     /// another default: see open_store().
     static constexpr std::string_view default_prefix = "holdfast/";
+    /// The parameter that is `user:password`, and never shown.
+    static constexpr std::string_view secret_parameter = "auth";
     std::string prefix() const;
 
     /// A parameter that is a time, such as 500ms, 2s, 5m or 1h; a bare number is seconds.

@@ -6,8 +6,8 @@ import time
 import unittest
 
 from on_redis import OnRedis
+from own_process import LoopbackPort
 from program import PROGRAM, Driven, until
-from redis_server import LoopbackPort
 
 PASSWORD = "Xy7-secret"
 

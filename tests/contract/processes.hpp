@@ -18,6 +18,13 @@ protected:
         return child;
     }
 
+    /// One that will die or stand still.
+    Child mortal() const {
+        Child child = mortals_.talker();
+        EXPECT_EQ(child.hear(), "ready");
+        return child;
+    }
+
     /// The order to acquire, for one that will die: with a long lease where the store notices a
     /// death, otherwise with one that a test can wait for.
     static std::string acquire_mortally(const std::string& name) {
@@ -29,6 +36,7 @@ protected:
     }
 
     Contenders contenders_{site_->url()};
+    Contenders mortals_{site_->url_of_mortals()};
 };
 
 }  // namespace holdfast::test

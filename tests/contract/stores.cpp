@@ -3,8 +3,11 @@
 #include <atomic>
 
 #include "servers/redis_server.hpp"
+#include "servers/zookeeper_ensemble.hpp"
+#include "servers/zookeeper_server.hpp"
 #include "stores/open_store.hpp"
 #include "support/contender.hpp"
+#include "support/process_wide.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace holdfast::test {
@@ -47,6 +50,30 @@ private:
 };
 #endif
 
+#ifdef HOLDFAST_STORE_ZOOKEEPER
+/// The cases have leases of up to a minute.
+ZookeeperOptions with_long_sessions() {
+    return {.settings = {"maxSessionTimeout=60000"}};
+}
+struct OneZookeeper : ZookeeperServer {
+    OneZookeeper() : ZookeeperServer(with_long_sessions()) {}
+};
+struct ThreeZookeepers : ZookeeperEnsemble {
+    ThreeZookeepers() : ZookeeperEnsemble(with_long_sessions()) {}
+};
+
+/// Each case has a part of the tree to itself.
+template <class Servers>
+class ZookeeperSite final : public Site {
+public:
+    std::string url() const override { return ProcessWide<Servers>::get().url() + "/" + name_; }
+    std::string url_of_mortals() const override { return url() + "?session=3s&tick=500ms"; }
+
+private:
+    std::string name_ = next_name();
+};
+#endif
+
 template <class Made>
 std::unique_ptr<Site> make() {
     return std::make_unique<Made>();
@@ -75,6 +102,20 @@ std::vector<StoreUnderTest> stores() {
          .notices_death = false,
          .rounds = 200},
 #endif
+#ifdef HOLDFAST_STORE_ZOOKEEPER
+        {.name = "zookeeper",
+         .make = make<ZookeeperSite<OneZookeeper>>,
+         .between_processes = true,
+         .notices_death = false,
+         .rounds = 40,
+         .offers = false},
+        {.name = "zookeeper3",
+         .make = make<ZookeeperSite<ThreeZookeepers>>,
+         .between_processes = true,
+         .notices_death = false,
+         .rounds = 20,
+         .offers = false},
+#endif
     };
 }
 
@@ -90,6 +131,10 @@ Client Contract::another_client(ClientOptions options) const {
 
 std::shared_ptr<Store> Contract::port() const {
     return open_store(site_->url()).store;
+}
+
+std::shared_ptr<Store> Contract::mortal_port() const {
+    return open_store(site_->url_of_mortals()).store;
 }
 
 std::size_t Contract::holders(const std::string& name) const {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <holdfast/holdfast.hpp>
 #include <memory>
 #include <optional>
@@ -20,6 +21,9 @@ class Site {
 public:
     virtual ~Site() = default;
     virtual std::string url() const = 0;
+    /// The same for a process that will die or stand still, where how soon that is noticed is a
+    /// matter of the URL. It allows leases of up to a second.
+    virtual std::string url_of_mortals() const { return url(); }
 };
 
 struct StoreUnderTest {
@@ -31,6 +35,10 @@ struct StoreUnderTest {
     bool notices_death;
     /// How many rounds each of many contenders makes: a server's take longer.
     int rounds = 5000;
+    /// The store runs our code: a place is offered to the next in line for a time, and the stand-by
+    /// knows when to look. Otherwise who is first in line has it, for as long as its lease or its
+    /// session says.
+    bool offers = true;
 };
 
 inline void PrintTo(const StoreUnderTest& store, std::ostream* out) {
@@ -49,6 +57,13 @@ protected:
     Client another_client(ClientOptions options = {}) const;
     /// The port of the same store.
     std::shared_ptr<Store> port() const;
+    /// The same, of one that will stand still.
+    std::shared_ptr<Store> mortal_port() const;
+    Capabilities can() const { return port()->capabilities(); }
+    /// An hour, or as much of it as the store allows.
+    std::chrono::milliseconds long_lease() const {
+        return std::min<std::chrono::milliseconds>(std::chrono::hours{1}, can().longest_lease);
+    }
     /// The name as the port knows it.
     static std::string resource(const std::string& name) { return "holdfast/" + name; }
 

@@ -31,7 +31,7 @@ HOLDFAST_FOR_EVERY_STORE_BETWEEN_PROCESSES(Takeover);
 TEST_P(Takeover, AKilledHoldersPlaceIsTakenAtOnceNotAfterItsLease) {
     std::vector<std::chrono::nanoseconds> times;
     for (int i = 0; i < 10; ++i) {
-        Child holder = talker();
+        Child holder = mortal();
         const auto first = fence_in(holder.ask(acquire_mortally("orders")));
         ASSERT_GT(first, 0U);
         Child waiter = talker();
@@ -53,7 +53,7 @@ TEST_P(Takeover, AKilledHoldersPlaceIsTakenAtOnceNotAfterItsLease) {
 }
 
 TEST_P(Takeover, AKilledHoldersPlaceIsTakenByOneThatTimedOutBefore) {
-    Child holder = talker();
+    Child holder = mortal();
     const auto first = fence_in(holder.ask(acquire_mortally("orders")));
     auto mutex = client_.mutex("orders");
     const auto busy = mutex.try_acquire_for(20ms);
@@ -65,7 +65,7 @@ TEST_P(Takeover, AKilledHoldersPlaceIsTakenByOneThatTimedOutBefore) {
 }
 
 TEST_P(Takeover, AKilledHolderDoesNotKeepOutOneThatWillNotWait) {
-    Child holder = talker();
+    Child holder = mortal();
     ASSERT_GT(fence_in(holder.ask(acquire_mortally("orders"))), 0U);
     holder.kill();
     auto mutex = client_.mutex("orders");
@@ -77,7 +77,7 @@ TEST_P(Takeover, AKilledHolderDoesNotKeepOutOneThatWillNotWait) {
 }
 
 TEST_P(Takeover, AForkedChildThatLivesOnDoesNotKeepAKilledHoldersPlace) {
-    Child holder = talker();
+    Child holder = mortal();
     ASSERT_GT(fence_in(holder.ask(acquire_mortally("orders"))), 0U);
     const std::string lingering = holder.ask("fork_and_linger");
     ASSERT_TRUE(lingering.starts_with("child ")) << lingering;
@@ -89,7 +89,7 @@ TEST_P(Takeover, AForkedChildThatLivesOnDoesNotKeepAKilledHoldersPlace) {
 }
 
 TEST_P(Takeover, AStoppedHolderIsReplacedAfterItsLeaseAndToldWhenItGoesOn) {
-    Child holder = talker();
+    Child holder = mortal();
     const auto old_fence = fence_in(holder.ask("acquire orders 500"));
     ASSERT_GT(old_fence, 0U);
     holder.stop();
@@ -126,7 +126,7 @@ TEST_P(Takeover, AHolderStoppedForLessThanItsLeaseKeepsIt) {
 
 TEST_P(Takeover, AWaiterStoppedPastItsLeaseIsToldAndNeverAdmitted) {
     auto hold = client_.mutex("orders").acquire();
-    Child waiter = talker();
+    Child waiter = mortal();
     waiter.say("acquire orders 300");
     ASSERT_TRUE(await_waiters("orders", 1));
     waiter.stop();
@@ -140,7 +140,7 @@ TEST_P(Takeover, AWaiterStoppedPastItsLeaseIsToldAndNeverAdmitted) {
 
 TEST_P(Takeover, TheThirdIsNotAdmittedEarlyWhenTheSecondOfThreeDies) {
     auto hold = client_.mutex("orders").acquire();
-    Child second = talker();
+    Child second = mortal();
     second.say(acquire_mortally("orders"));
     ASSERT_TRUE(await_waiters("orders", 1));
     Child third = talker();
@@ -158,7 +158,7 @@ TEST_P(Takeover, ADeadWaiterAtTheHeadIsPassedOverAtOnce) {
     std::vector<std::chrono::nanoseconds> times;
     for (int i = 0; i < 5; ++i) {
         auto hold = client_.mutex("orders").acquire();
-        Child second = talker();
+        Child second = mortal();
         second.say(acquire_mortally("orders"));
         ASSERT_TRUE(await_waiters("orders", 1));
         Child third = talker();
@@ -177,6 +177,7 @@ TEST_P(Takeover, ADeadWaiterAtTheHeadIsPassedOverAtOnce) {
 }
 
 TEST_P(Takeover, AStoppedWaiterAtTheHeadIsPassedOverWithinItsClaimTime) {
+    if (!GetParam().offers) GTEST_SKIP() << GetParam().name << " has no claim time";
     auto hold = client_.mutex("orders").acquire();
     Child second = talker();
     second.say("acquire orders");
@@ -199,12 +200,12 @@ TEST_P(Takeover, AStoppedWaiterAtTheHeadIsPassedOverWithinItsClaimTime) {
 }
 
 TEST_P(Takeover, HolderAndHeadOfTheLineDieTogether) {
-    Child holder = talker();
+    Child holder = mortal();
     ASSERT_GT(fence_in(holder.ask(acquire_mortally("orders"))), 0U);
-    Child second = talker();
+    Child second = mortal();
     second.say(acquire_mortally("orders"));
     ASSERT_TRUE(await_waiters("orders", 1));
-    Child third = talker();
+    Child third = mortal();
     // Where nobody notices a death, it looks with its own renewals.
     third.say(acquire_mortally("orders"));
     ASSERT_TRUE(await_waiters("orders", 2));
@@ -214,7 +215,7 @@ TEST_P(Takeover, HolderAndHeadOfTheLineDieTogether) {
 }
 
 TEST_P(Takeover, AHolderThatExitsWithoutReleasingFreesItsPlace) {
-    Child holder = talker();
+    Child holder = mortal();
     ASSERT_GT(fence_in(holder.ask(acquire_mortally("orders"))), 0U);
     Child waiter = talker();
     waiter.say("acquire orders");
@@ -228,7 +229,7 @@ class Forked : public Processes {};
 HOLDFAST_FOR_EVERY_STORE(Forked);
 
 TEST_P(Forked, AChildFindsEverythingInertAndTheParentGoesOn) {
-    Child parent = talker();
+    Child parent = mortal();
     ASSERT_GT(fence_in(parent.ask("acquire orders 1000")), 0U);
     for (int i = 0; i < 5; ++i) EXPECT_EQ(parent.ask("fork"), "child 0 held none");
     if (GetParam().between_processes) {
@@ -239,7 +240,7 @@ TEST_P(Forked, AChildFindsEverythingInertAndTheParentGoesOn) {
 }
 
 TEST_P(Takeover, ALivingForkedChildNeitherRenewsNorReleasesForItsParent) {
-    Child parent = talker();
+    Child parent = mortal();
     ASSERT_GT(fence_in(parent.ask("acquire orders 500")), 0U);
     const std::string lingering = parent.ask("fork_and_linger");
     const pid_t child = std::stoi(lingering.substr(6));

@@ -9,8 +9,6 @@ import threading
 import time
 import unittest
 
-from redis_server import RedisServer
-
 CLIENTS = pathlib.Path(__file__).resolve().parent.parent / "clients"
 OURS = os.environ["HOLDFAST_CLIENT"]
 SANITIZED = bool(os.environ.get("HOLDFAST_SANITIZED"))
@@ -70,41 +68,14 @@ class Process:
 
 
 class Shared(unittest.TestCase):
-    """One server for the tests of a class; each finds it empty."""
+    """Others know where the locks and what they guard are: shared_on_redis.py."""
 
-    LAYOUT = ""
     ROUNDS = 50 if SANITIZED else 500
-    # To be outlived by a hold: not too short for a machine that is busy with other tests.
-    RENEWED = ("--lease", 3000)
-
-    @classmethod
-    def setUpClass(cls):
-        cls.server = RedisServer()
-        cls.addClassCleanup(cls.server.close)
-
-    def setUp(self):
-        self.server.client.flushall()
 
     def start(self, *words):
         process = Process([str(word) for word in words])
         self.addCleanup(process.end)
         return process
-
-    def ours(self, *words):
-        url = self.server.url(f"?layout={self.LAYOUT}")
-        return self.start(OURS, "--url", url, "--port", self.server.port, *words)
-
-    def redis_py(self, *words):
-        program = CLIENTS / "redis_py/redis_py_client.py"
-        return self.start(sys.executable, program, "--url", self.server.url(), *words)
-
-    def node(self, *words):
-        program = CLIENTS / "node/redlock_client.js"
-        return self.start("node", program, "--url", self.server.url(), *words)
-
-    def redisson(self, *words):
-        program = CLIENTS / "redisson/redisson_client.py"
-        return self.start(sys.executable, program, "--url", self.server.url(), *words)
 
     def count_together(self, starters):
         """Each starter, given words, starts a process that makes its rounds under the lock."""
@@ -120,20 +91,12 @@ class Shared(unittest.TestCase):
             process.hear("done")
             self.assertTrue(process.ended_well())
 
-    def count(self):
-        return int(self.server.client.get("counter"))
-
     def assert_mixed(self, times_in_500_rounds):
         """That the lock went from one kind of client to another at least so often."""
-        journal = self.server.client.get("journal").decode()
+        journal = self.journal()
         passed = sum(one != next_one for one, next_one in zip(journal, journal[1:]))
         print(f"{len(journal)} rounds, passed between kinds {passed} times", file=sys.stderr)
         self.assertGreaterEqual(passed, times_in_500_rounds * self.ROUNDS / 500)
-
-    def await_one_that_listens(self):
-        """Until a waiter of ours is told by the server when the lock's key changes."""
-        until(lambda: self.server.client.info("stats")["tracking_total_keys"] > 0)
-        time.sleep(0.05)  # and has nothing left to look at
 
     def assert_soon(self, latencies, limit):
         """That one is woken: half of them in less than a re-check would take."""

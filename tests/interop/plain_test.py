@@ -4,10 +4,11 @@ import sys
 import time
 import unittest
 
-from interop import PATIENCE, Shared
+from interop import PATIENCE
+from shared_on_redis import SharedOnRedis
 
 
-class PlainShared(Shared):
+class PlainShared(SharedOnRedis):
     LAYOUT = "plain"
 
     def one_of_each(self):

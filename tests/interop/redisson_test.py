@@ -4,13 +4,14 @@ import sys
 import time
 import unittest
 
-from interop import Shared, until
+from interop import until
+from shared_on_redis import SharedOnRedis
 
 WRITE = ("--kind", "write")
 READ = ("--kind", "read")
 
 
-class RedissonShared(Shared):
+class RedissonShared(SharedOnRedis):
     LAYOUT = "redisson"
 
     def await_one_that_subscribed(self, channel):

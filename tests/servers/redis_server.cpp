@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "support/await.hpp"
+#include "support/guard.hpp"
 #include "support/process_wide.hpp"
 #include "support/resp.hpp"
 
@@ -48,14 +49,6 @@ std::optional<std::string> ask(const std::filesystem::path& socket_path,
     if (!greeting) return std::nullopt;
     const auto answer = receive(socket, received);
     return answer ? std::optional(to_text(*answer)) : std::nullopt;
-}
-
-/// A process that kills `victim` and removes its folder as soon as this one has ended, by what end
-/// soever: its input ends then. (PR_SET_PDEATHSIG would do so when the *thread* ends that started
-/// the server.)
-Child guard_of(pid_t victim, const std::filesystem::path& folder) {
-    return Child({"sh", "-c", R"(read -r line; kill -KILL "$0"; rm -rf "$1")",
-                  std::to_string(victim), folder});
 }
 
 }  // namespace

@@ -1,34 +1,14 @@
 """A real redis-server for tests in Python; redis_server.hpp is its like for those in C++."""
 
-import ctypes
 import pathlib
 import shutil
-import signal
-import socket
 import subprocess
 import tempfile
 import time
 
 import redis
 
-PR_SET_PDEATHSIG = 1
-
-
-def _end_with_the_test():
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-class LoopbackPort:
-    """A free port of 127.0.0.1 that is nobody else's until close(), listened to or not."""
-
-    def __init__(self):
-        self._bound = socket.socket()  # never listens
-        self._bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._bound.bind(("127.0.0.1", 0))
-        self.number = self._bound.getsockname()[1]
-
-    def close(self):
-        self._bound.close()
+from own_process import LoopbackPort, end_with_the_test
 
 
 class RedisServer:
@@ -46,7 +26,7 @@ class RedisServer:
         ]
         if password:
             words += ["--requirepass", password]
-        self._process = subprocess.Popen(words, preexec_fn=_end_with_the_test)
+        self._process = subprocess.Popen(words, preexec_fn=end_with_the_test)
         self.client = redis.Redis("127.0.0.1", self.port, password=password)
         self._await_answer()
 

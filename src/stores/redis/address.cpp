@@ -1,9 +1,10 @@
 #include "stores/redis/address.hpp"
 
 #include <charconv>
-#include <fstream>
 
 #include <holdfast/error.hpp>
+
+#include "stores/net/password_file.hpp"
 
 namespace holdfast::inline v0::redis {
 
@@ -17,23 +18,6 @@ Address::Reach reach_of(const StoreUrl& url) {
     if (url.scheme == "rediss") return Address::Reach::tls;
     if (url.scheme == "redis+unix") return Address::Reach::unix_socket;
     return Address::Reach::tcp;
-}
-
-std::string password_from(const StoreUrl& url, const std::string& path) {
-    if (!url.password.empty()) {
-        refuse(url, "a password and a password_file are given; leave one of them out");
-    }
-    std::ifstream file(path);
-    std::string password;
-    if (!file || (!std::getline(file, password) && !file.eof())) {
-        refuse(url, "the password_file '" + path + "' cannot be read; check its name and rights");
-    }
-    if (!password.empty() && password.back() == '\r') password.pop_back();
-    if (password.empty()) {
-        refuse(url,
-               "the password_file '" + path + "' is empty; put the password on its first line");
-    }
-    return password;
 }
 
 std::uint32_t database_of(const StoreUrl& url) {
@@ -70,39 +54,26 @@ void read_socket(const StoreUrl& url, Address& address) {
     address.host = url.path;
 }
 
-void read_tls(const StoreUrl& url, Address& address) {
-    address.tls_ca = url.text("tls_ca").value_or("");
-    address.tls_cert = url.text("tls_cert").value_or("");
-    address.tls_key = url.text("tls_key").value_or(address.tls_cert);
-    if (address.tls_cert.empty() && !address.tls_key.empty()) {
-        refuse(url, "it gives a tls_key without a tls_cert; give both");
-    }
-}
-
 }  // namespace
 
-std::string Address::shown() const {
-    if (reach == Reach::unix_socket) return "redis " + host;
-    const bool bare = host.find(':') == std::string::npos;
-    return "redis " + (bare ? host : "[" + host + "]") + ":" + std::to_string(port);
-}
-
 Address address_of(const StoreUrl& url) {
-    Address address{.reach = reach_of(url)};
+    Address address;
+    address.reach = reach_of(url);
     if (address.reach == Address::Reach::unix_socket) {
         read_socket(url, address);
     } else {
         read_host(url, address);
     }
-    if (address.reach == Address::Reach::tls) read_tls(url, address);
+    if (address.reach == Address::Reach::tls) net::read_tls(url, address);
+    net::read_timeouts(url, address);
     address.user = url.user;
     address.password = url.password;
-    if (const auto path = url.text("password_file")) address.password = password_from(url, *path);
+    if (const auto path = url.text("password_file")) {
+        address.password = net::password_from(url, *path);
+    }
     if (!address.user.empty() && address.password.empty()) {
         refuse(url, "it names a user without a password; give one, or a password_file");
     }
-    address.connect_timeout = url.duration("connect_timeout").value_or(address.connect_timeout);
-    address.request_timeout = url.duration("request_timeout").value_or(address.request_timeout);
     return address;
 }
 

@@ -19,15 +19,15 @@ Link::Link(const Address& address, std::vector<Command> greeting, std::function<
 
 void Link::open(Moment now) {
     if (state_ != State::down) return;
-    state_ = State::resolving;
+    state_ = State::connecting;
     deadline_ = now + address_.connect_timeout;
-    resolution_.emplace(address_, resolved_);
+    dial_.emplace(address_, resolved_);
 }
 
 void Link::close() noexcept {
     if (socket_) socket_->shut_down();
     socket_.reset();
-    resolution_.reset();
+    dial_.reset();
     state_ = State::down;
 }
 
@@ -36,7 +36,7 @@ int Link::descriptor() const noexcept {
 }
 
 short Link::wanted() const noexcept {
-    if (state_ == State::connecting) return socket_->wanted();
+    if (state_ == State::connecting) return socket_ ? socket_->wanted() : short{0};
     return static_cast<short>(POLLIN | (unsent_greeting_.empty() ? 0 : POLLOUT));
 }
 
@@ -47,7 +47,6 @@ std::optional<Moment> Link::deadline() const noexcept {
 
 std::optional<Failure> Link::advance(Moment now) {
     std::optional<Failure> failure;
-    if (!failure && state_ == State::resolving) failure = resolve();
     if (!failure && state_ == State::connecting) failure = connect();
     if (!failure && state_ == State::greeting) failure = greet();
     if (!failure && deadline() && now >= deadline_) {
@@ -56,45 +55,14 @@ std::optional<Failure> Link::advance(Moment now) {
     return failure;
 }
 
-std::optional<Failure> Link::resolve() {
-    auto found = resolution_->result();
-    if (!found) return std::nullopt;
-    if (!found->ok()) {
-        close();
-        return found->failure();
-    }
-    endpoints_ = std::move(*found).value();
-    return try_next_endpoint("the host has no address");
-}
-
-std::optional<Failure> Link::try_next_endpoint(const std::string& why) {
-    if (endpoints_.empty()) {
-        return fail(errc::unreachable, why + "; check that the server runs there");
-    }
-    const Endpoint endpoint = endpoints_.front();
-    endpoints_.erase(endpoints_.begin());
-    try {
-        socket_ = connect_to(address_, endpoint);
-    } catch (const Error& error) {
-        close();
-        return Failure{static_cast<errc>(error.code().value()), Effect::none, error.what()};
-    }
-    state_ = State::connecting;
-    return connect();
-}
-
 std::optional<Failure> Link::connect() {
-    const auto transfer = socket_->establish();
-    switch (transfer.outcome) {
-        case Outcome::would_block:
-            return std::nullopt;
-        case Outcome::done:
-            break;
-        case Outcome::closed:
-            return try_next_endpoint("the server hung up");
-        case Outcome::failed:
-            return try_next_endpoint(transfer.why);
+    auto failure = dial_->advance();
+    socket_ = dial_->socket();
+    if (failure) {
+        close();
+        return failure;
     }
+    if (!dial_->established()) return std::nullopt;
     state_ = State::greeting;
     reader_ = ReplyReader();
     greeted_.clear();

@@ -10,13 +10,15 @@
 
 #include "port/clock.hpp"
 #include "port/failure.hpp"
+#include "stores/net/dial.hpp"
+#include "stores/net/socket.hpp"
 #include "stores/redis/address.hpp"
 #include "stores/redis/command.hpp"
 #include "stores/redis/reply.hpp"
-#include "stores/redis/resolver.hpp"
-#include "stores/redis/socket.hpp"
 
 namespace holdfast::inline v0::redis {
+
+using net::Socket;
 
 /// One connection to a server: found, connected, secured and greeted without ever blocking.
 /// Threads: one at a time, except that the Socket which it gives out may be written to meanwhile.
@@ -24,7 +26,6 @@ class Link {
 public:
     enum class State : std::uint8_t {
         down,
-        resolving,
         connecting,
         greeting,  ///< the user, the database, what else must be said first
         ready,
@@ -59,8 +60,6 @@ public:
     const std::shared_ptr<Socket>& socket() const noexcept { return socket_; }
 
 private:
-    std::optional<Failure> resolve();
-    std::optional<Failure> try_next_endpoint(const std::string& why);
     std::optional<Failure> connect();
     std::optional<Failure> greet();
     std::optional<Failure> check_greeting();
@@ -75,8 +74,7 @@ private:
     const std::function<void()> resolved_;
     State state_ = State::down;
     Moment deadline_{};
-    std::optional<Resolution> resolution_;
-    std::vector<Endpoint> endpoints_;
+    std::optional<net::Dial> dial_;
     std::shared_ptr<Socket> socket_;
     std::string unsent_greeting_;
     ReplyReader reader_;

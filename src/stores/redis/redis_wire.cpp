@@ -1,12 +1,9 @@
 #include "stores/redis/redis_wire.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <random>
 #include <utility>
 
 #include "stores/redis/failures.hpp"
@@ -25,8 +22,6 @@ constexpr auto passing_trouble = 50ms;
 /// How often the second connection is tried while nothing comes: what is lost with it unnoticed is
 /// made up for after this and the time limit of a request.
 constexpr auto ping_interval = 2s;
-constexpr std::chrono::nanoseconds first_delay = 5ms;
-constexpr std::chrono::nanoseconds longest_delay = 1s;
 
 std::vector<Command> greeting_of(const Address& address) {
     std::vector<Command> greeting;
@@ -49,39 +44,6 @@ std::vector<Command> listening_greeting_of(const Address& address, const std::st
     return greeting;
 }
 
-/// So that clients which lost the same server do not all come back at once.
-std::chrono::nanoseconds jittered(std::chrono::nanoseconds delay) {
-    thread_local std::minstd_rand random{std::random_device{}()};
-    return delay / 2 + std::chrono::nanoseconds{
-                           std::uniform_int_distribution<std::int64_t>(0, delay.count())(random)};
-}
-
-/// A descriptor of its own for the interrupt: a look-up may end when the wire is gone.
-std::shared_ptr<const int> duplicated(int descriptor) {
-    const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-    if (copy < 0) throw out_of_descriptors();
-    return {new int(copy), [](const int* owned) {
-                close(*owned);
-                delete owned;
-            }};
-}
-
-void write_to(int descriptor) noexcept {
-    const std::uint64_t one = 1;
-    static_cast<void>(!write(descriptor, &one, sizeof one));
-}
-
-/// As much as it takes without blocking: TLS takes a record at a time.
-Socket::Transfer write_all(Socket& socket, std::string_view bytes) {
-    Socket::Transfer all;
-    while (all.outcome == Socket::Outcome::done && all.bytes < bytes.size()) {
-        const auto one = socket.write(bytes.substr(all.bytes));
-        all.outcome = one.outcome;
-        all.bytes += one.bytes;
-    }
-    return all;
-}
-
 Failure timed_out(const Address& address) {
     return {errc::unreachable, Effect::none,
             address.shown() + ": no answer in " + std::to_string(address.request_timeout.count()) +
@@ -90,25 +52,20 @@ Failure timed_out(const Address& address) {
 
 }  // namespace
 
-void RedisWire::Backoff::failed(Moment now) {
-    delay = delay == 0ns ? first_delay : std::min(2 * delay, longest_delay);
-    next = now + jittered(delay);
-}
-
 RedisWire::RedisWire(Address address, Pushes pushes)
     : address_(std::move(address)),
       pushes_(std::move(pushes)),
-      poke_descriptor_(duplicated(interrupt_descriptor())),
-      requests_(address_, greeting_of(address_), [poke = poke_descriptor_] { write_to(*poke); }),
+      bell_(interrupt_descriptor()),
+      requests_(address_, greeting_of(address_), [bell = bell_] { bell.ring(); }),
       pushes_link_(address_, listening_greeting_of(address_, pushes_.channel),
-                   [poke = poke_descriptor_] { write_to(*poke); }) {}
+                   [bell = bell_] { bell.ring(); }) {}
 
 RedisWire::~RedisWire() {
     close();
 }
 
 void RedisWire::poke() const noexcept {
-    write_to(*poke_descriptor_);
+    bell_.ring();
 }
 
 void RedisWire::submit(Command command, Answered answered, Endurance endurance) {
@@ -153,7 +110,7 @@ void RedisWire::flush(Lock& lock) {
         const auto socket = requests_.socket();
         std::string bytes = std::exchange(unsent_, {});
         lock.unlock();
-        const auto transfer = write_all(*socket, bytes);
+        const auto transfer = net::write_all(*socket, bytes);
         lock.lock();
         // Another connection by now: all of this is in the outbox again.
         if (requests_.socket() != socket) continue;
@@ -239,13 +196,13 @@ std::optional<Moment> RedisWire::earliest(std::optional<Moment> until) const {
     if (!outbox_.empty()) {
         also(earliest_deadline(outbox_));
         if (held_back_until_ != Moment{}) also(held_back_until_);
-        if (requests_.state() == Link::State::down) also(requests_backoff_.next);
+        if (requests_.state() == Link::State::down) also(requests_backoff_.next());
     }
     if (wants_pushes_) {
         also(pushes_link_.deadline());
         also(pong_due_);
         if (pushes_link_.ready() && !pong_due_) also(next_ping_);
-        if (pushes_link_.state() == Link::State::down) also(pushes_backoff_.next);
+        if (pushes_link_.state() == Link::State::down) also(pushes_backoff_.next());
     }
     if (first == Moment::max()) return std::nullopt;
     return first;
@@ -260,7 +217,7 @@ void RedisWire::serve(Moment now, Due& due) {
 void RedisWire::serve_requests(Moment now, Due& due) {
     if (held_back_until_ != Moment{} && now >= held_back_until_) held_back_until_ = {};
     const bool needed = !outbox_.empty() || !in_flight_.empty();
-    if (needed && requests_.state() == Link::State::down && now >= requests_backoff_.next) {
+    if (needed && requests_.state() == Link::State::down && now >= requests_backoff_.next()) {
         requests_.open(now);
     }
     if (requests_.state() == Link::State::down || requests_.ready()) return;
@@ -371,7 +328,7 @@ void RedisWire::finish(std::unique_ptr<Request> request, Result<Reply> result, D
 
 void RedisWire::serve_pushes(Moment now, Due& due) {
     if (pushes_link_.state() == Link::State::down) {
-        if (now < pushes_backoff_.next) return;
+        if (now < pushes_backoff_.next()) return;
         pushes_link_.open(now);
     }
     if (pushes_link_.ready()) return ping(now, due);

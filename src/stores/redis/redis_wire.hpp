@@ -13,6 +13,8 @@
 #include <holdfast/callback.hpp>
 
 #include "port/wire.hpp"
+#include "stores/net/backoff.hpp"
+#include "stores/net/bell.hpp"
 #include "stores/redis/address.hpp"
 #include "stores/redis/command.hpp"
 #include "stores/redis/link.hpp"
@@ -88,13 +90,6 @@ private:
     /// In the order in which they are, or will be, sent. What stays where it is while it is passed
     /// on costs the least.
     using Requests = std::deque<std::unique_ptr<Request>>;
-    /// When an attempt that failed is made again.
-    struct Backoff {
-        Moment next{};
-        std::chrono::nanoseconds delay{};
-        void failed(Moment now);
-        void succeeded() { *this = {}; }
-    };
     using Lock = std::unique_lock<std::mutex>;
 
     void turn(std::optional<Moment> until, Due& due) override;
@@ -132,7 +127,7 @@ private:
 
     const Address address_;
     const Pushes pushes_;
-    const std::shared_ptr<const int> poke_descriptor_;
+    const net::Bell bell_;
 
     mutable std::mutex mutex_;
     Link requests_;
@@ -142,7 +137,7 @@ private:
     bool flushing_ = false;
     std::deque<std::size_t> batch_sizes_;  ///< of what is in flight, as it went out
     Moment held_back_until_{};
-    Backoff requests_backoff_;
+    net::Backoff requests_backoff_;
 
     // Of a turn: whoever leads has them to itself.
     Arrival answers_;
@@ -154,7 +149,7 @@ private:
     std::string unsent_ping_;
     Moment next_ping_ = Moment::max();
     std::optional<Moment> pong_due_;
-    Backoff pushes_backoff_;
+    net::Backoff pushes_backoff_;
     std::uint64_t periods_ = 0;
     std::atomic<std::uint64_t> listening_{0};
 };

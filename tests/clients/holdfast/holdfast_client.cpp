@@ -5,6 +5,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <holdfast/holdfast.hpp>
 #include <iostream>
 #include <map>
@@ -47,11 +49,31 @@ private:
     std::map<std::string, std::string> given_;
 };
 
-/// What the locks guard: a server that knows nothing of them.
-class Server {
+/// What the locks guard knows nothing of them.
+class Guarded {
 public:
-    explicit Server(int port) : socket_(connect_to_port(port)) {}
+    virtual ~Guarded() = default;
+    virtual std::string read(const std::string& name) = 0;  ///< empty while nothing was written
+    virtual void write(const std::string& name, const std::string& text) = 0;
+    virtual void append(const std::string& name, const std::string& text) = 0;
+};
 
+class OnAServer final : public Guarded {
+public:
+    explicit OnAServer(int port) : socket_(connect_to_port(port)) {}
+
+    std::string read(const std::string& name) override {
+        const std::string found = ask({"GET", name});
+        return found == "(nil)" ? "" : found;
+    }
+    void write(const std::string& name, const std::string& text) override {
+        ask({"SET", name, text});
+    }
+    void append(const std::string& name, const std::string& text) override {
+        ask({"APPEND", name, text});
+    }
+
+private:
     std::string ask(const std::vector<std::string>& words) {
         if (!send_all(socket_, to_resp(words))) throw std::runtime_error("the server is gone");
         for (;;) {
@@ -67,10 +89,34 @@ public:
         }
     }
 
-private:
     Socket socket_;
     std::string received_;
 };
+
+class InAFolder final : public Guarded {
+public:
+    explicit InAFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+    std::string read(const std::string& name) override {
+        std::string text;
+        std::ifstream(folder_ / name) >> text;
+        return text;
+    }
+    void write(const std::string& name, const std::string& text) override {
+        std::ofstream(folder_ / name) << text;
+    }
+    void append(const std::string& name, const std::string& text) override {
+        std::ofstream(folder_ / name, std::ios::app) << text;
+    }
+
+private:
+    const std::filesystem::path folder_;
+};
+
+std::unique_ptr<Guarded> open_guarded(const Options& options) {
+    if (options.has("folder")) return std::make_unique<InAFolder>(options.text("folder"));
+    return std::make_unique<OnAServer>(options.number("port", 0));
+}
 
 /// A lock of the kind that is asked for.
 class Lock {
@@ -113,7 +159,7 @@ class Rounds {
 public:
     Rounds(Lock& lock, const Options& options)
         : lock_(lock),
-          server_(options.number("port", 0)),
+          guarded_(open_guarded(options)),
           rounds_(options.number("rounds", 1)),
           counter_(options.text("counter", "counter")),
           mark_(options.text("mark")) {}
@@ -129,24 +175,24 @@ public:
             } else {
                 count_up();
             }
-            if (!mark_.empty()) server_.ask({"APPEND", "journal", mark_});
+            if (!mark_.empty()) guarded_->append("journal", mark_);
         }
         say("done " + std::to_string(rounds_));
     }
 
 private:
     void count_up() {
-        const std::string before = server_.ask({"GET", counter_});
-        const int count = before == "(nil)" ? 0 : std::stoi(before);
-        server_.ask({"SET", counter_, std::to_string(count + 1)});
+        const std::string before = guarded_->read(counter_);
+        const int count = before.empty() ? 0 : std::stoi(before);
+        guarded_->write(counter_, std::to_string(count + 1));
     }
     void look_twice() {
-        if (server_.ask({"GET", counter_}) == server_.ask({"GET", counter_})) return;
+        if (guarded_->read(counter_) == guarded_->read(counter_)) return;
         throw std::runtime_error(counter_ + " was changed while it was read-locked");
     }
 
     Lock& lock_;
-    Server server_;
+    const std::unique_ptr<Guarded> guarded_;
     const int rounds_;
     const std::string counter_;
     const std::string mark_;

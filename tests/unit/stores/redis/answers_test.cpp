@@ -37,7 +37,7 @@ protected:
         return {};
     }
 
-    const Address address_{.host = "db"};
+    const Address address_ = address_of(parse_store_url("redis://db"));
     const std::unique_ptr<Layout> layout_ = holdfast_layout();
     const Answers answers_{address_, *layout_};
     const std::vector<Contender> contenders_{{.resource = "a", .nonce = {}, .owner = "me"},

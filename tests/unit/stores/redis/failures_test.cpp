@@ -12,7 +12,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-const Address here{.host = "db", .port = 7000};
+const Address here = address_of(parse_store_url("redis://db:7000"));
 
 TEST(AServersError, HasAMeaning) {
     const struct {

@@ -25,7 +25,10 @@ using test::RedisOptions;
 using test::RedisServer;
 
 Address address_at(int port) {
-    return {.host = "127.0.0.1", .port = static_cast<std::uint16_t>(port)};
+    Address address;
+    address.host = "127.0.0.1";
+    address.port = static_cast<std::uint16_t>(port);
+    return address;
 }
 Address quick(Address address, std::chrono::milliseconds limit = 300ms) {
     address.connect_timeout = limit;

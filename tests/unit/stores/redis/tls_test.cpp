@@ -1,4 +1,4 @@
-#include "stores/redis/tls.hpp"
+#include "stores/net/tls.hpp"
 
 #include <gtest/gtest.h>
 #include <openssl/err.h>

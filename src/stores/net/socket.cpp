@@ -1,4 +1,4 @@
-#include "stores/redis/socket.hpp"
+#include "stores/net/socket.hpp"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -10,9 +10,9 @@
 #include <system_error>
 
 #include "port/wire.hpp"
-#include "stores/redis/tls.hpp"
+#include "stores/net/tls.hpp"
 
-namespace holdfast::inline v0::redis {
+namespace holdfast::inline v0::net {
 
 namespace {
 
@@ -99,6 +99,16 @@ private:
 
 }  // namespace
 
+Socket::Transfer write_all(Socket& socket, std::string_view bytes) {
+    Socket::Transfer all;
+    while (all.outcome == Socket::Outcome::done && all.bytes < bytes.size()) {
+        const auto one = socket.write(bytes.substr(all.bytes));
+        all.outcome = one.outcome;
+        all.bytes += one.bytes;
+    }
+    return all;
+}
+
 std::shared_ptr<Socket> connect_to(const Address& address, const Endpoint& endpoint) {
     if (address.reach != Address::Reach::tls) {
         return std::make_shared<PlainSocket>(endpoint, address.request_timeout);
@@ -106,4 +116,4 @@ std::shared_ptr<Socket> connect_to(const Address& address, const Endpoint& endpo
     return secured(address, std::make_unique<PlainSocket>(endpoint, std::nullopt));
 }
 
-}  // namespace holdfast::inline v0::redis
+}  // namespace holdfast::inline v0::net

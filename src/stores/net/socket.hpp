@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "stores/redis/address.hpp"
+#include "stores/net/address.hpp"
 
-namespace holdfast::inline v0::redis {
+namespace holdfast::inline v0::net {
 
 /// An address as the kernel wants it.
 struct Endpoint {
@@ -53,7 +53,10 @@ public:
     virtual void shut_down() noexcept = 0;
 };
 
+/// As much as it takes without blocking: TLS takes a record at a time.
+Socket::Transfer write_all(Socket& socket, std::string_view bytes);
+
 /// Starts to connect. Throws Error when not even that is possible.
 std::shared_ptr<Socket> connect_to(const Address& address, const Endpoint& endpoint);
 
-}  // namespace holdfast::inline v0::redis
+}  // namespace holdfast::inline v0::net

@@ -7,10 +7,10 @@
 #include <functional>
 
 #include "port/failure.hpp"
-#include "stores/redis/address.hpp"
-#include "stores/redis/socket.hpp"
+#include "stores/net/address.hpp"
+#include "stores/net/socket.hpp"
 
-namespace holdfast::inline v0::redis {
+namespace holdfast::inline v0::net {
 
 /// Finds the endpoints of a host without blocking. Numbers and sockets are found at once; a name is
 /// looked up on a thread of its own, because the machine's resolver knows no time limit.
@@ -27,4 +27,4 @@ private:
     std::shared_ptr<State> state_;
 };
 
-}  // namespace holdfast::inline v0::redis
+}  // namespace holdfast::inline v0::net

@@ -1,4 +1,4 @@
-#include "stores/redis/tls.hpp"
+#include "stores/net/tls.hpp"
 
 #include <arpa/inet.h>
 #include <openssl/err.h>
@@ -15,7 +15,7 @@
 
 #include <holdfast/error.hpp>
 
-namespace holdfast::inline v0::redis {
+namespace holdfast::inline v0::net {
 
 namespace {
 
@@ -205,4 +205,4 @@ std::shared_ptr<Socket> secured(const Address& address, std::unique_ptr<Socket> 
     return std::make_shared<TlsSocket>(address, std::move(plain));
 }
 
-}  // namespace holdfast::inline v0::redis
+}  // namespace holdfast::inline v0::net

@@ -1,4 +1,4 @@
-#include "stores/redis/resolver.hpp"
+#include "stores/net/resolver.hpp"
 
 #include <netdb.h>
 #include <sys/un.h>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-namespace holdfast::inline v0::redis {
+namespace holdfast::inline v0::net {
 
 namespace {
 
@@ -90,4 +90,4 @@ std::optional<Result<std::vector<Endpoint>>> Resolution::result() const {
     return state_->result;
 }
 
-}  // namespace holdfast::inline v0::redis
+}  // namespace holdfast::inline v0::net

@@ -1,0 +1,155 @@
+#include "stores/zookeeper/common.hpp"
+
+#include <algorithm>
+
+#include "stores/zookeeper/note.hpp"
+
+namespace holdfast::inline v0::zookeeper {
+
+namespace {
+
+using namespace std::chrono_literals;
+using State = Standing::State;
+using Verdict = Judgement::Verdict;
+
+/// What is remembered of lines is a hint: when it is too much, it is forgotten.
+constexpr std::size_t most_remembered = 4096;
+/// How often a late copy of an enter is looked for.
+constexpr auto doubt_interval = 500ms;
+
+std::vector<std::string> with_path(const std::string& path, const std::vector<std::string>& nodes) {
+    std::vector<std::string> paths;
+    paths.reserve(nodes.size());
+    for (const std::string& node : nodes) paths.push_back(below(path, node));
+    return paths;
+}
+
+std::string in_words(std::uint64_t capacity) {
+    return capacity == all ? "exclusive and shared use" : std::to_string(capacity) + " permits";
+}
+
+}  // namespace
+
+Failure conflict(const Ensemble& ensemble, std::uint64_t capacity_ahead) {
+    return {errc::conflict, Effect::none,
+            ensemble.shown() + ": the resource is in use for " + in_words(capacity_ahead) +
+                "; all its users must agree"};
+}
+
+Failure fairness_conflict(const Ensemble& ensemble) {
+    return {errc::conflict, Effect::none,
+            ensemble.shown() +
+                ": the resource is used with another fairness, or has others below its name; all "
+                "its users must agree, and barging allows no names below it"};
+}
+
+void Common::tidy() {
+    const Moment now = BootClock::now();
+    for (const Member& member : roster.take_lapsed(now)) {
+        if (!member.node.empty()) remove_node(member.node);
+        watchers->call(member.nonce(), {.state = State::gone});
+    }
+    std::vector<std::pair<Nonce, std::string>> due;
+    {
+        const std::lock_guard guard(mutex_);
+        for (auto& [nonce, one] : doubts_) {
+            if (now < one.next) continue;
+            one.next = now + doubt_interval;
+            due.emplace_back(nonce, one.path);
+        }
+        std::erase_if(doubts_, [&](const auto& one) { return now >= one.second.until; });
+    }
+    for (const auto& [nonce, path] : due) look_for_copies(nonce, path);
+}
+
+void Common::remove_node(const std::string& node) {
+    wire.submit({.operations = {delete_node(node)}}, [](const Answer&) {});
+}
+
+void Common::doubt(const std::string& path, const Nonce& nonce) {
+    const Moment now = BootClock::now();
+    const std::lock_guard guard(mutex_);
+    doubts_[nonce] = {path, now + doubt_interval, now + wire.session_timeout()};
+}
+
+void Common::look_for_copies(const Nonce& nonce, const std::string& path) {
+    submit({.operations = {catch_up(), list_children(path)}},
+           [nonce, path](Common& self, const Answer& answer) {
+               if (!answer.result.ok() || !answer.result.value()[1].ok()) return;
+               const auto member = self.roster.find(nonce);
+               for (const std::string& child : answer.result.value()[1].children()) {
+                   const std::string node = below(path, child);
+                   const bool copy = child.starts_with(name_start(nonce));
+                   if (copy && (!member || member->node != node)) self.remove_node(node);
+               }
+           });
+}
+
+bool Common::was_occupied(const std::string& path) const {
+    const std::lock_guard guard(mutex_);
+    return occupied_.contains(path);
+}
+
+void Common::saw(const std::string& path, bool occupied) {
+    const std::lock_guard guard(mutex_);
+    if (!occupied) {
+        occupied_.erase(path);
+        return;
+    }
+    if (occupied_.size() >= most_remembered) occupied_.clear();
+    occupied_.insert(path);
+}
+
+Standing Common::stands(const Member& member, const std::vector<std::string>& children) {
+    const auto line = seats_in_order(children);
+    auto judgement = judge(line, last_of(member.node));
+    if (judgement.verdict == Verdict::admitted || member.its_turn) {
+        admitted(member);
+        return {.state = State::admitted, .fence = member.fence};
+    }
+    if (judgement.verdict == Verdict::waits) {
+        roster.wait_for(member.nonce(), with_path(member.path, judgement.watched), judgement.next);
+        arm(member.nonce());
+        return {.state = State::waiting};
+    }
+    if (judgement.verdict == Verdict::conflict) remove_node(member.node);
+    roster.remove(member.nonce());
+    return {};
+}
+
+void Common::admitted(const Member& member) {
+    if (!member.admitted && member.contender.capacity != all) {
+        // Whoever waits behind it with permits looks at it alone.
+        wire.submit({.operations = {write_node(member.node, note_of(member.contender))}},
+                    [](const Answer&) {});
+    }
+    roster.admit(member.nonce());
+}
+
+void Common::arm(const Nonce& nonce) {
+    if (!watchers->watches(nonce)) return;
+    const auto member = roster.find(nonce);
+    if (!member) return;
+    for (const std::string& node : member->watched) wire.watch(node);
+}
+
+void Common::session_over(std::int64_t session) {
+    for (const Member& member : roster.take_of_session(session)) {
+        // Should it still be there, it belongs to nobody.
+        remove_node(member.node);
+        watchers->call(member.nonce(), {.state = State::gone});
+    }
+    // Those without a node go on, but what they watched is not watched any more.
+    for (const Nonce& nonce : watchers->watched()) {
+        watchers->call(nonce, {.state = State::waiting});
+    }
+}
+
+void Common::stirred(const std::string& path, Event::What what) {
+    for (const Nonce& nonce : roster.stir(path, what == Event::What::deleted)) {
+        if (!watchers->watches(nonce)) continue;
+        if (roster.take_stir(nonce)) watchers->call(nonce, {.state = State::waiting});
+    }
+}
+
+}  // namespace holdfast::inline v0::zookeeper

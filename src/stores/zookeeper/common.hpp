@@ -1,0 +1,82 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "port/pending.hpp"
+#include "port/watchers.hpp"
+#include "stores/zookeeper/judgement.hpp"
+#include "stores/zookeeper/node_path.hpp"
+#include "stores/zookeeper/roster.hpp"
+#include "stores/zookeeper/zookeeper_wire.hpp"
+
+namespace holdfast::inline v0::zookeeper {
+
+/// What the verbs of one client share: its session, its contenders, and what it has seen.
+/// Threads: all members may be called from any thread.
+class Common final : public ZookeeperWire::Listener, public std::enable_shared_from_this<Common> {
+public:
+    using Answer = ZookeeperWire::Answer;
+    using Volley = ZookeeperWire::Volley;
+
+    explicit Common(Ensemble ensemble) : paths(ensemble.chroot), wire(std::move(ensemble)) {}
+
+    const Paths paths;
+    Roster roster;
+    const std::shared_ptr<Watchers> watchers = std::make_shared<Watchers>();
+    ZookeeperWire wire;
+
+    const Ensemble& ensemble() const { return wire.ensemble(); }
+
+    /// `read(common, answer)` is called unless this is gone by then.
+    template <class Read>
+    void submit(Volley volley, Read read) {
+        wire.submit(std::move(volley), [weak = weak_from_this(), read](Answer answer) mutable {
+            if (const auto self = weak.lock()) read(*self, std::move(answer));
+        });
+    }
+
+    /// Takes what is over out of line: leases that nobody renewed while this client was busy or
+    /// paused, and late copies of an enter. Each verb begins with it.
+    void tidy();
+    /// In the background.
+    void remove_node(const std::string& node);
+
+    /// An enter went out more than once, or may yet arrive: its copies are looked for until the
+    /// session, which they belong to, could not have them any more.
+    void doubt(const std::string& path, const Nonce& nonce);
+
+    /// Whether somebody was in line when it was last looked at.
+    bool was_occupied(const std::string& path) const;
+    void saw(const std::string& path, bool occupied);
+
+    /// Where a contender of ours stands by this list; remembers it, and watches what it must.
+    Standing stands(const Member& member, const std::vector<std::string>& children);
+    /// Watches what it waits for, if somebody wants to hear of it.
+    void arm(const Nonce& nonce);
+
+    void session_over(std::int64_t session) override;
+    void stirred(const std::string& path, Event::What what) override;
+
+private:
+    struct Doubt {
+        std::string path;
+        Moment next;
+        Moment until;
+    };
+    void look_for_copies(const Nonce& nonce, const std::string& path);
+    void admitted(const Member& member);
+
+    mutable std::mutex mutex_;
+    std::set<std::string> occupied_;
+    std::map<Nonce, Doubt> doubts_;
+};
+
+Failure conflict(const Ensemble& ensemble, std::uint64_t capacity_ahead);
+Failure fairness_conflict(const Ensemble& ensemble);
+
+}  // namespace holdfast::inline v0::zookeeper

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "stores/net/address.hpp"
+#include "stores/store_url.hpp"
+#include "stores/zookeeper/operations.hpp"
+
+namespace holdfast::inline v0::zookeeper {
+
+/// The servers of one ZooKeeper, and how they are used.
+struct Ensemble {
+    std::vector<net::Address> servers;
+    std::string credentials = {};  ///< user:password, or nothing
+    std::string chroot = {};       ///< before all paths: "/app", or nothing
+    /// The session that is asked for. Servers have limits of their own.
+    std::chrono::milliseconds session{60'000};
+    /// The servers' tickTime, which they do not tell.
+    std::chrono::milliseconds tick{2'000};
+    std::chrono::milliseconds connect_timeout{3'000};
+    /// Longer than an election takes.
+    std::chrono::milliseconds request_timeout{10'000};
+
+    Access access() const { return credentials.empty() ? Access::everybody : Access::creator; }
+    /// For sentences: "zookeeper 127.0.0.1:2181,127.0.0.1:2182".
+    std::string shown() const;
+};
+
+/// Throws Error with errc::bad_configuration. Reads the password's file, if one is named.
+Ensemble ensemble_of(const StoreUrl& url);
+
+}  // namespace holdfast::inline v0::zookeeper

@@ -1,0 +1,317 @@
+#include "stores/zookeeper/entering.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "stores/zookeeper/failures.hpp"
+#include "stores/zookeeper/note.hpp"
+
+namespace holdfast::inline v0::zookeeper {
+
+namespace {
+
+using State = Standing::State;
+using Verdict = Judgement::Verdict;
+
+Failure refused_by_tombstone(const Ensemble& ensemble) {
+    return {errc::lost, Effect::none,
+            ensemble.shown() + ": it was taken out of line before it came in; acquire again"};
+}
+
+}  // namespace
+
+Entering::Entering(std::shared_ptr<Common> common, Contender contender,
+                   std::shared_ptr<Flight> flight)
+    : common_(common),
+      contender_(std::move(contender)),
+      flight_(std::move(flight)),
+      path_(common->paths.of(contender_.resource)),
+      deadline_(BootClock::now() + common->ensemble().request_timeout) {}
+
+void Entering::start() {
+    const auto common = common_.lock();
+    if (common->roster.is_buried(contender_.nonce)) {
+        return fail(refused_by_tombstone(common->ensemble()));
+    }
+    const auto longest = common->wire.session_timeout();
+    if (contender_.lease > longest) {
+        return fail({errc::invalid_argument, Effect::none,
+                     common->ensemble().shown() + ": a lease of " +
+                         std::to_string(contender_.lease.count()) +
+                         " ms; the session that it grants is " + std::to_string(longest.count()) +
+                         " ms; shorten the lease, or see the parameter session"});
+    }
+    const auto known = common->roster.find(contender_.nonce);
+    if (known && !known->node.empty()) return search(*common);
+    const bool impatient = contender_.patience == Patience::none;
+    if (impatient && !is_barging() && common->was_occupied(path_)) return look_first(*common);
+    create(*common);
+}
+
+void Entering::send(Common& common, std::vector<Operation> operations, WhenLost when_lost,
+                    Step step) {
+    common.submit(
+        {.operations = std::move(operations), .when_lost = when_lost, .deadline = deadline_},
+        [self = shared_from_this(), step](Common& alive, Answer answer) {
+            (self.get()->*step)(alive, std::move(answer));
+        });
+}
+
+Operation Entering::creation(const Common& common) const {
+    const Access access = common.ensemble().access();
+    if (is_barging()) return create_node(path_, note_of(contender_), Kind::ephemeral, access);
+    return create_node(below(path_, node_name(contender_)), note_of(contender_),
+                       Kind::ephemeral_sequential, access);
+}
+
+/// The line was seen occupied: if it is so still, nothing is written.
+void Entering::look_first(Common& common) {
+    send(common, {list_children(path_)}, WhenLost::repeat, &Entering::looked);
+}
+
+void Entering::looked(Common& common, Answer answer) {
+    if (!answer.result.ok()) return fail(answer.result.failure());
+    const Reply& reply = answer.result.value().front();
+    const auto line = reply.ok() ? seats_in_order(reply.children()) : std::vector<Seat>{};
+    common.saw(path_, !line.empty());
+    // As if it stood at the end.
+    std::vector<Seat> joined = line;
+    joined.push_back(
+        {.node = "self", .weight = contender_.weight, .capacity = contender_.capacity});
+    const Judgement judgement = judge(joined, "self");
+    if (judgement.verdict == Verdict::conflict) {
+        return fail(conflict(common.ensemble(), judgement.capacity_ahead));
+    }
+    if (judgement.verdict == Verdict::waits) return finish_gone();
+    create(common);
+}
+
+void Entering::create(Common& common) {
+    made_at_ = 0;
+    std::vector<Operation> operations{creation(common)};
+    if (!is_barging()) operations.push_back(list_children(path_));
+    send(common, std::move(operations), WhenLost::tell, &Entering::created);
+}
+
+/// With all containers above it, in the same volley: what is there already does not matter.
+void Entering::make_way(Common& common) {
+    std::vector<Operation> operations;
+    for (const std::string& node : way_to(path_)) {
+        if (is_barging() && node == path_) break;
+        operations.push_back(create_node(node, "", Kind::container, common.ensemble().access()));
+    }
+    made_at_ = operations.size();
+    operations.push_back(creation(common));
+    if (!is_barging()) operations.push_back(list_children(path_));
+    send(common, std::move(operations), WhenLost::tell, &Entering::created);
+}
+
+void Entering::created(Common& common, Answer answer) {
+    if (!answer.result.ok()) {
+        const bool lost = answer.result.failure().effect == Effect::unknown;
+        if (lost) repeated_ = true;
+        if (lost && has_time()) return search(common);
+        return fail(answer.result.failure());
+    }
+    const auto& replies = answer.result.value();
+    const Reply& made = replies[made_at_];
+    if (!made.ok()) return refused(common, made.refusal);
+    sent_ = answer.sent;
+    auto [node, stat] = made.made();
+    if (is_barging()) return judged(common, std::move(node), stat, {});
+    const Reply& listed = replies[made_at_ + 1];
+    judged(common, std::move(node), stat,
+           listed.ok() ? listed.children() : std::vector<std::string>{});
+}
+
+void Entering::refused(Common& common, Refusal refusal) {
+    if (refusal == Refusal::no_node && has_time()) return make_way(common);
+    if (refusal == Refusal::no_children_for_ephemerals) {
+        return fail(fairness_conflict(common.ensemble()));
+    }
+    if (refusal == Refusal::node_exists && is_barging()) return look_at_holder(common);
+    fail(failure_of(refusal, common.ensemble()));
+}
+
+/// After a lost connection, or when it is entered again.
+void Entering::search(Common& common) {
+    const Operation seek = is_barging() ? read_node(path_) : list_children(path_);
+    send(common, {catch_up(), seek}, WhenLost::repeat, &Entering::searched);
+}
+
+void Entering::searched(Common& common, Answer answer) {
+    if (!answer.result.ok()) {
+        Failure failure = answer.result.failure();
+        if (repeated_) failure.effect = Effect::unknown;
+        return fail(std::move(failure));
+    }
+    if (is_barging()) return holder_seen(common, std::move(answer));
+    const Reply& listed = answer.result.value()[1];
+    children_ = listed.ok() ? listed.children() : std::vector<std::string>{};
+    candidates_.clear();
+    for (const Seat& seat : seats_in_order(children_)) {
+        if (seat.nonce == contender_.nonce) candidates_.push_back(below(path_, seat.node));
+    }
+    if (candidates_.empty()) {
+        common.roster.remove(contender_.nonce);
+        return create(common);
+    }
+    std::vector<Operation> looks;
+    for (const std::string& node : candidates_) looks.push_back(look_at_node(node));
+    send(common, std::move(looks), WhenLost::repeat, &Entering::examined);
+}
+
+/// The first of them that came with the present session is the contender; the others are copies, or
+/// were left by a session that is over.
+void Entering::examined(Common& common, Answer answer) {
+    if (!answer.result.ok()) {
+        Failure failure = answer.result.failure();
+        failure.effect = Effect::unknown;
+        return fail(std::move(failure));
+    }
+    std::optional<std::pair<std::string, Stat>> own;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+        const Reply& reply = answer.result.value()[i];
+        if (!reply.ok()) continue;
+        const Stat stat = reply.stat();
+        if (!own && stat.ephemeral_owner == answer.session) {
+            own.emplace(candidates_[i], stat);
+        } else {
+            common.remove_node(candidates_[i]);
+            std::erase(children_, std::string(last_of(candidates_[i])));
+        }
+    }
+    if (!own) return create(common);
+    sent_ = answer.sent;
+    judged(common, own->first, own->second, children_);
+}
+
+void Entering::judged(Common& common, std::string node, const Stat& stat,
+                      const std::vector<std::string>& children) {
+    Member member{.contender = contender_,
+                  .path = path_,
+                  .node = std::move(node),
+                  .session = stat.ephemeral_owner,
+                  .fence = static_cast<std::uint64_t>(stat.czxid),
+                  .lease_end = sent_ + contender_.lease};
+    if (is_barging()) {
+        member.admitted = true;
+        return finish(common, std::move(member), State::admitted);
+    }
+    const auto judgement = judge(seats_in_order(children), last_of(member.node));
+    common.saw(path_, true);
+    switch (judgement.verdict) {
+        case Verdict::admitted:
+            member.admitted = true;
+            return finish(common, std::move(member), State::admitted);
+        case Verdict::waits:
+            if (contender_.patience == Patience::none) {
+                return take_out(
+                    common, member.node,
+                    std::vector<Entry>{{{contender_.resource, contender_.nonce, {}}, {}}});
+            }
+            for (const std::string& watched : judgement.watched) {
+                member.watched.push_back(below(path_, watched));
+            }
+            member.next = judgement.next;
+            return finish(common, std::move(member), State::waiting);
+        case Verdict::conflict:
+            return take_out(common, member.node,
+                            conflict(common.ensemble(), judgement.capacity_ahead));
+        case Verdict::absent:
+            // Its session has ended, or somebody has removed it, between the two.
+            return finish_gone();
+    }
+}
+
+void Entering::look_at_holder(Common& common) {
+    send(common, {catch_up(), read_node(path_)}, WhenLost::repeat, &Entering::holder_seen);
+}
+
+void Entering::holder_seen(Common& common, Answer answer) {
+    if (!answer.result.ok()) return fail(answer.result.failure());
+    const Reply& reply = answer.result.value()[1];
+    if (!reply.ok()) {
+        if (!has_time()) return fail(failure_of(reply.refusal, common.ensemble()));
+        return create(common);
+    }
+    const auto [data, stat] = reply.content();
+    if (stat.ephemeral_owner == 0) return replace_container(common);
+    const auto note = note_in(data);
+    const bool own = note && note->nonce == contender_.nonce;
+    if (own && stat.ephemeral_owner == answer.session) {
+        sent_ = answer.sent;
+        return judged(common, path_, stat, {});
+    }
+    if (own) common.remove_node(path_);
+    if (contender_.patience == Patience::none) return finish_gone();
+    wait_for_holder(common);
+}
+
+/// A container stands where the lock is to be. One that a line has left behind may go.
+void Entering::replace_container(Common& common) {
+    common.submit({.operations = {delete_node(path_)}, .deadline = deadline_},
+                  [self = shared_from_this()](Common& alive, const Answer& answer) {
+                      if (!answer.result.ok()) return self->fail(answer.result.failure());
+                      const Refusal refusal = answer.result.value().front().refusal;
+                      if (refusal == Refusal::not_empty || !self->has_time()) {
+                          return self->fail(fairness_conflict(alive.ensemble()));
+                      }
+                      self->create(alive);
+                  });
+}
+
+void Entering::wait_for_holder(Common& common) {
+    sent_ = BootClock::now();
+    finish(common,
+           {.contender = contender_,
+            .path = path_,
+            .lease_end = sent_ + contender_.lease,
+            .watched = {path_}},
+           State::waiting);
+}
+
+/// It is answered when nothing of it is left.
+void Entering::take_out(Common& common, std::string node, Result<std::vector<Entry>> result) {
+    outcome_ = std::move(result);
+    common.submit({.operations = {delete_node(node)}},
+                  [self = shared_from_this()](Common&, const Answer& answer) {
+                      if (answer.result.ok()) return self->flight_->complete(self->outcome_);
+                      Failure failure = answer.result.failure();
+                      failure.effect = Effect::unknown;
+                      self->fail(std::move(failure));
+                  });
+}
+
+void Entering::finish(Common& common, Member member, State state) {
+    Entry entry{.ticket = member.ticket(), .standing = {.state = state}};
+    if (state == State::admitted) entry.standing.fence = member.fence;
+    if (!member.node.empty()) {
+        entry.standing.counted_from = common.wire.counted_from(sent_, contender_.lease);
+    }
+    const std::int64_t session = member.session;
+    common.roster.add(std::move(member));
+    if (repeated_) common.doubt(path_, contender_.nonce);
+    // It may have ended before the contender was known to be in it.
+    if (session != 0 && common.wire.session() != session) {
+        common.session_over(session);
+        return finish_gone();
+    }
+    flight_->complete(std::vector<Entry>{std::move(entry)});
+}
+
+void Entering::finish_gone() {
+    flight_->complete(std::vector<Entry>{
+        {.ticket = {contender_.resource, contender_.nonce, {}}, .standing = {}}});
+}
+
+void Entering::fail(Failure failure) {
+    const auto common = common_.lock();
+    if (common && repeated_) {
+        failure.effect = Effect::unknown;
+        common->doubt(path_, contender_.nonce);
+    }
+    flight_->complete(std::move(failure));
+}
+
+}  // namespace holdfast::inline v0::zookeeper

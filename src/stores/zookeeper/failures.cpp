@@ -1,0 +1,48 @@
+#include "stores/zookeeper/failures.hpp"
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace holdfast::inline v0::zookeeper {
+
+namespace {
+
+struct Meaning {
+    Refusal refusal;
+    errc code;
+    std::string_view sentence;
+};
+
+constexpr std::array meanings{
+    Meaning{Refusal::no_auth, errc::bad_configuration,
+            "the access list of a node does not let us (NoAuth); give the user and password that "
+            "made it, as ?auth=user:password"},
+    Meaning{Refusal::auth_failed, errc::bad_configuration,
+            "it refuses this user and password (AuthFailed); check auth"},
+    Meaning{Refusal::invalid_acl, errc::bad_configuration,
+            "it does not take our access list (InvalidACL); check auth"},
+    Meaning{Refusal::unimplemented, errc::bad_configuration,
+            "it does not know container nodes; holdfast needs ZooKeeper 3.5.1 or newer"},
+    Meaning{Refusal::quota_exceeded, errc::unreachable,
+            "a quota is used up; raise it, or choose another prefix"},
+    Meaning{Refusal::throttled, errc::unreachable,
+            "it has more requests than it can serve; try again in a moment"},
+    Meaning{Refusal::no_children_for_ephemerals, errc::conflict,
+            "the resource, or one that its name begins with, is used with fairness barging; all "
+            "its users must agree"},
+};
+
+}  // namespace
+
+Failure failure_of(Refusal refusal, const Ensemble& ensemble) {
+    const std::string who = ensemble.shown() + ": ";
+    for (const Meaning& meaning : meanings) {
+        if (meaning.refusal != refusal) continue;
+        return {meaning.code, Effect::none, who + std::string(meaning.sentence)};
+    }
+    return {errc::unreachable, Effect::unknown,
+            who + "it answered with error " + std::to_string(static_cast<int>(refusal))};
+}
+
+}  // namespace holdfast::inline v0::zookeeper

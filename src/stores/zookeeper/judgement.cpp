@@ -1,0 +1,74 @@
+#include "stores/zookeeper/judgement.hpp"
+
+#include <algorithm>
+
+#include "port/admission.hpp"
+
+namespace holdfast::inline v0::zookeeper {
+
+namespace {
+
+using Verdict = Judgement::Verdict;
+
+std::vector<InLine> as_in_line(std::span<const Seat> line) {
+    std::vector<InLine> weights;
+    weights.reserve(line.size());
+    for (const Seat& seat : line) weights.push_back({.weight = seat.weight});
+    return weights;
+}
+
+/// The nearest ahead that leaves no room for it, whoever else goes.
+const Seat* nearest_in_the_way(std::span<const Seat> ahead, const Seat& self) {
+    const auto in_the_way = [&](const Seat& seat) {
+        return seat.weight > self.capacity - self.weight;
+    };
+    const auto found = std::find_if(ahead.rbegin(), ahead.rend(), in_the_way);
+    return found == ahead.rend() ? nullptr : &*found;
+}
+
+/// Of permits, when no one ahead is in the way alone: the first that waits looks at all holders,
+/// the others at the one before them, which says so when it is admitted.
+std::vector<std::string> watched_by_permits(std::span<const Seat> ahead) {
+    if (admitted_in(ahead) < ahead.size()) return {ahead.back().node};
+    std::vector<std::string> nodes;
+    nodes.reserve(ahead.size());
+    for (const Seat& seat : ahead) nodes.push_back(seat.node);
+    return nodes;
+}
+
+}  // namespace
+
+Judgement judge(std::span<const Seat> line, std::string_view node) {
+    const auto found = std::ranges::find(line, node, &Seat::node);
+    if (found == line.end()) return {};
+    const Seat& self = *found;
+    const auto index = static_cast<std::size_t>(found - line.begin());
+    const auto ahead = line.first(index);
+    const auto other = std::ranges::find_if(
+        ahead, [&](const Seat& seat) { return seat.capacity != self.capacity; });
+    if (other != ahead.end()) {
+        return {.verdict = Verdict::conflict, .capacity_ahead = other->capacity};
+    }
+    const auto weights = as_in_line(line.first(index + 1));
+    if (is_admitted(weights, index, self.capacity, Fairness::fifo)) {
+        return {.verdict = Verdict::admitted};
+    }
+    if (const Seat* const nearest = nearest_in_the_way(ahead, self)) {
+        return {.verdict = Verdict::waits, .watched = {nearest->node}, .next = index == 1};
+    }
+    return {.verdict = Verdict::waits, .watched = watched_by_permits(ahead)};
+}
+
+std::size_t admitted_in(std::span<const Seat> line) {
+    if (line.empty()) return 0;
+    const auto weights = as_in_line(line);
+    const std::uint64_t capacity = line.front().capacity;
+    std::size_t count = 0;
+    while (count < line.size() && line[count].capacity == capacity &&
+           is_admitted(std::span(weights).first(count + 1), count, capacity, Fairness::fifo)) {
+        ++count;
+    }
+    return count;
+}
+
+}  // namespace holdfast::inline v0::zookeeper

@@ -1,0 +1,155 @@
+#include "stores/zookeeper/leaving.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "stores/zookeeper/failures.hpp"
+#include "stores/zookeeper/note.hpp"
+
+namespace holdfast::inline v0::zookeeper {
+
+namespace {
+
+using Answer = ZookeeperWire::Answer;
+using LeaveFlight = std::shared_ptr<Flight<Standing>>;
+using State = Standing::State;
+using Verdict = Judgement::Verdict;
+
+/// Where a node stands in the list of its line.
+State state_in(const Reply& listed, std::string_view node) {
+    if (!listed.ok()) return State::gone;
+    const Verdict verdict = judge(seats_in_order(listed.children()), node).verdict;
+    if (verdict == Verdict::absent) return State::gone;
+    return verdict == Verdict::admitted ? State::admitted : State::waiting;
+}
+
+Failure perhaps_done(const Ensemble& ensemble) {
+    return {errc::unreachable, Effect::unknown,
+            ensemble.shown() +
+                ": the connection broke while it was given back; an earlier copy of the request "
+                "may have done it"};
+}
+
+/// What the deletion of a node that stood like this means.
+Result<Standing> deleted(const Common& common, const Reply& reply, State stood, bool repeated) {
+    if (reply.ok()) return Standing{.state = stood};
+    if (reply.refusal != Refusal::no_node) return failure_of(reply.refusal, common.ensemble());
+    if (repeated) return perhaps_done(common.ensemble());
+    return Standing{};
+}
+
+/// A contender of our own that has its node. One that waits may be admitted without knowing it.
+void leave_own(Common& common, const Member& member, const LeaveFlight& flight) {
+    std::vector<Operation> operations;
+    if (!member.admitted) operations.push_back(list_children(member.path));
+    operations.push_back(delete_node(member.node));
+    common.submit({.operations = std::move(operations)},
+                  [member, flight](Common& alive, const Answer& answer) {
+                      if (!answer.result.ok()) return flight->complete(answer.result.failure());
+                      const auto& replies = answer.result.value();
+                      State stood = State::admitted;
+                      if (!member.admitted && !member.its_turn) {
+                          stood = state_in(replies.front(), last_of(member.node));
+                      }
+                      alive.saw(member.path, false);
+                      flight->complete(deleted(alive, replies.back(), stood, answer.repeated));
+                  });
+}
+
+/// One that a listing has shown, or that came with a session which is over: ended if it is still
+/// the same one.
+void leave_listed(Common& common, const PlaceText& place, const LeaveFlight& flight) {
+    const std::string parent = place.node.substr(0, place.node.rfind('/'));
+    common.submit({.operations = {catch_up(), look_at_node(place.node),
+                                  list_children(parent.empty() ? "/" : parent)}},
+                  [place, flight](Common& alive, const Answer& answer) {
+                      if (!answer.result.ok()) return flight->complete(answer.result.failure());
+                      const auto& replies = answer.result.value();
+                      const bool same = replies[1].ok() && replies[1].stat().czxid == place.czxid;
+                      if (!same) return flight->complete(Standing{});
+                      // With barging the node is the resource's own, and who has it holds it.
+                      const bool in_line = seat_of(last_of(place.node)).has_value();
+                      const State stood =
+                          in_line ? state_in(replies[2], last_of(place.node)) : State::admitted;
+                      alive.submit({.operations = {delete_node(place.node)}},
+                                   [stood, flight](Common& later, const Answer& last) {
+                                       if (!last.result.ok())
+                                           return flight->complete(last.result.failure());
+                                       flight->complete(deleted(later, last.result.value().front(),
+                                                                stood, last.repeated));
+                                   });
+                  });
+}
+
+/// All nodes with the nonce, in line and with barging, and where the first of them stood.
+struct Found {
+    std::vector<std::string> nodes;
+    State stood = State::gone;
+};
+
+Found find_nonce(const std::string& path, const Nonce& nonce, const Reply& listed,
+                 const Reply& read) {
+    Found found;
+    const auto line = listed.ok() ? seats_in_order(listed.children()) : std::vector<Seat>{};
+    for (const Seat& seat : line) {
+        if (seat.nonce != nonce) continue;
+        if (found.nodes.empty()) found.stood = state_in(listed, seat.node);
+        found.nodes.push_back(below(path, seat.node));
+    }
+    const auto note = read.ok() ? note_in(read.content().data) : std::nullopt;
+    if (note && note->nonce == nonce) {
+        found.nodes.push_back(path);
+        found.stood = State::admitted;
+    }
+    return found;
+}
+
+/// Its enter was never answered. After the leader was asked, whatever this session sent before is
+/// seen; what comes later all the same is refused, or looked for.
+void leave_unanswered(Common& common, const Ticket& ticket, const LeaveFlight& flight) {
+    const std::string path = common.paths.of(ticket.resource);
+    common.submit(
+        {.operations = {catch_up(), list_children(path), read_node(path)}},
+        [path, nonce = ticket.nonce, flight](Common& alive, const Answer& answer) {
+            if (!answer.result.ok()) return flight->complete(answer.result.failure());
+            const auto& replies = answer.result.value();
+            const Found found = find_nonce(path, nonce, replies[1], replies[2]);
+            if (found.nodes.empty()) return flight->complete(Standing{});
+            std::vector<Operation> operations;
+            for (const std::string& node : found.nodes) operations.push_back(delete_node(node));
+            alive.submit({.operations = std::move(operations)},
+                         [stood = found.stood, flight](Common& later, const Answer& last) {
+                             if (!last.result.ok()) return flight->complete(last.result.failure());
+                             flight->complete(
+                                 deleted(later, last.result.value().front(), stood, last.repeated));
+                         });
+        });
+}
+
+}  // namespace
+
+Pending<Standing> leave_line(const std::shared_ptr<Common>& common, const Ticket& ticket) {
+    const auto flight = std::make_shared<Flight<Standing>>(common->wire);
+    const auto place = place_in(ticket.place);
+    // Its enter was never answered: it may still come.
+    if (ticket.place.empty()) common->roster.bury(ticket.nonce, BootClock::now());
+    const auto member = common->roster.remove(ticket.nonce);
+    if (member && member->node.empty()) return Standing{.state = State::waiting};
+    if (member && member->is_barging()) {
+        // The node has the resource's name, so it may be another one's by now.
+        const auto czxid = static_cast<std::int64_t>(member->fence);
+        leave_listed(*common, {member->session, czxid, member->node}, flight);
+    } else if (member) {
+        leave_own(*common, *member, flight);
+    } else if (ticket.place.empty()) {
+        leave_unanswered(*common, ticket, flight);
+    } else if (place && !place->node.empty()) {
+        leave_listed(*common, *place, flight);
+    } else {
+        // It waited with barging, which leaves nothing.
+        return Standing{};
+    }
+    return Pending<Standing>(flight);
+}
+
+}  // namespace holdfast::inline v0::zookeeper

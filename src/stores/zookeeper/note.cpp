@@ -1,0 +1,83 @@
+#include "stores/zookeeper/note.hpp"
+
+#include <charconv>
+
+#include "stores/zookeeper/seat.hpp"
+
+namespace holdfast::inline v0::zookeeper {
+
+namespace {
+
+constexpr std::string_view first_line = "holdfast\n";
+
+/// A value stays on its line.
+std::string on_one_line(std::string_view value) {
+    std::string text;
+    for (const char c : value) {
+        if (c == '\n') {
+            text += "\\n";
+        } else if (c == '\\') {
+            text += "\\\\";
+        } else {
+            text += c;
+        }
+    }
+    return text;
+}
+
+std::string as_it_was(std::string_view text) {
+    std::string value;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '\\' && i + 1 < text.size()) {
+            value += text[++i] == 'n' ? '\n' : text[i];
+        } else {
+            value += text[i];
+        }
+    }
+    return value;
+}
+
+template <class Number>
+Number number_in(std::string_view text) {
+    Number number{};
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+}
+
+void read_line(std::string_view line, Note& note) {
+    const auto equals = line.find('=');
+    if (equals == std::string_view::npos) return;
+    const auto key = line.substr(0, equals);
+    const auto value = line.substr(equals + 1);
+    if (key == "nonce") note.nonce = nonce_of(value);
+    if (key == "owner") note.owner = as_it_was(value);
+    if (key == "host") note.host = as_it_was(value);
+    if (key == "pid") note.pid = number_in<int>(value);
+    if (key == "lease_ms") note.lease = std::chrono::milliseconds{number_in<std::int64_t>(value)};
+}
+
+}  // namespace
+
+std::string note_of(const Contender& one) {
+    std::string note(first_line);
+    note += "owner=" + on_one_line(one.owner);
+    note += "\nhost=" + on_one_line(one.host);
+    note += "\npid=" + std::to_string(one.pid);
+    note += "\nshare=" + std::to_string(one.weight) + "/" + std::to_string(one.capacity);
+    note += "\nlease_ms=" + std::to_string(one.lease.count());
+    note += "\nnonce=" + uuid_of(one.nonce) + "\n";
+    return note;
+}
+
+std::optional<Note> note_in(std::string_view data) {
+    if (!data.starts_with(first_line)) return std::nullopt;
+    Note note;
+    while (!data.empty()) {
+        const auto end = data.find('\n');
+        read_line(data.substr(0, end), note);
+        data.remove_prefix(end == std::string_view::npos ? data.size() : end + 1);
+    }
+    return note;
+}
+
+}  // namespace holdfast::inline v0::zookeeper

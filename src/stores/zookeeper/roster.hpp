@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "port/clock.hpp"
+#include "port/contender.hpp"
+#include "stores/zookeeper/judgement.hpp"
+
+namespace holdfast::inline v0::zookeeper {
+
+/// A contender of this client that is in line.
+struct Member {
+    Contender contender;
+    std::string path;       ///< of the resource
+    std::string node = {};  ///< its own, with its path; empty while it waits with barging
+    std::int64_t session = 0;
+    std::uint64_t fence = 0;
+    Moment lease_end{};
+    bool admitted = false;
+    /// Of one that waits: whose end or change concerns it.
+    std::vector<std::string> watched = {};
+    bool next = false;      ///< the watched one is the only one ahead
+    bool its_turn = false;  ///< and has ended
+    /// What has stirred was not told yet, because nobody watched.
+    bool stirred = false;
+
+    Nonce nonce() const { return contender.nonce; }
+    Ticket ticket() const;
+    bool is_barging() const { return contender.fairness == Fairness::barging; }
+};
+
+/// What a ticket's place says: the incarnation that was given it.
+struct PlaceText {
+    std::int64_t session = 0;
+    std::int64_t czxid = 0;
+    std::string node;
+};
+std::string text_of(const PlaceText& place);
+/// Nothing when it is not ours.
+std::optional<PlaceText> place_in(std::string_view text);
+
+/// The contenders of this client. Nobody else renews them, and none of them outlives the session
+/// that it came with.
+/// Threads: all members may be called from any thread.
+class Roster {
+public:
+    void add(Member member);
+    std::optional<Member> find(const Nonce& nonce) const;
+    /// What was known of it.
+    std::optional<Member> remove(const Nonce& nonce);
+
+    void admit(const Nonce& nonce);
+    /// It waits for these from now on; `next` as in Judgement.
+    void wait_for(const Nonce& nonce, std::vector<std::string> nodes, bool next);
+    void renewed(const Nonce& nonce, Moment lease_end);
+
+    /// Those that wait for this node; from now on they know that it has ended, if it has.
+    std::vector<Nonce> stir(const std::string& node, bool ended);
+    /// Whether it was stirred since it was last asked.
+    bool take_stir(const Nonce& nonce);
+
+    /// Those that are in line no more, because their lease has ended.
+    std::vector<Member> take_lapsed(Moment now);
+    /// Those that came with that session, which is over.
+    std::vector<Member> take_of_session(std::int64_t session);
+
+    /// An enter with this nonce that still comes is to be refused.
+    void bury(const Nonce& nonce, Moment now);
+    bool is_buried(const Nonce& nonce) const;
+
+private:
+    using Members = std::map<Nonce, Member>;
+    void forget_watches(const Member& member);
+    Member take(Members::iterator place);
+
+    mutable std::mutex mutex_;
+    Members members_;
+    std::map<std::string, std::set<Nonce>> waiting_for_;
+    Moment next_lapse_ = Moment::max();  ///< none before
+    std::map<Nonce, Moment> buried_;
+};
+
+}  // namespace holdfast::inline v0::zookeeper

@@ -1,0 +1,431 @@
+#include "stores/zookeeper/zookeeper_wire.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <limits>
+#include <random>
+#include <utility>
+
+#include <holdfast/error.hpp>
+
+#include "stores/zookeeper/failures.hpp"
+
+namespace holdfast::inline v0::zookeeper {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// How long a client that is closed waits for its session to be.
+constexpr auto goodbye_time = 100ms;
+
+/// Clients spread over the servers.
+std::size_t any_of(std::size_t count) {
+    std::minstd_rand random{std::random_device{}()};
+    return std::uniform_int_distribution<std::size_t>(0, count - 1)(random);
+}
+
+Failure timed_out(const Ensemble& ensemble) {
+    return {errc::unreachable, Effect::none,
+            ensemble.shown() + ": no answer in " +
+                std::to_string(ensemble.request_timeout.count()) +
+                " ms; check the servers and that a majority of them is up, or raise "
+                "request_timeout"};
+}
+
+}  // namespace
+
+ZookeeperWire::ZookeeperWire(Ensemble ensemble)
+    : ensemble_(std::move(ensemble)),
+      bell_(interrupt_descriptor()),
+      link_([bell = bell_] { bell.ring(); }),
+      server_(any_of(ensemble_.servers.size())),
+      proof_(ensemble_.tick) {}
+
+ZookeeperWire::~ZookeeperWire() {
+    close();
+    say_goodbye();
+}
+
+void ZookeeperWire::listen(const std::weak_ptr<Listener>& listener) {
+    const std::lock_guard guard(mutex_);
+    listener_ = listener;
+}
+
+void ZookeeperWire::submit(Volley volley, Answered answered) {
+    Lock lock(mutex_);
+    const Moment now = BootClock::now();
+    const Moment deadline = volley.deadline.value_or(now + ensemble_.request_timeout);
+    outbox_.push_back(
+        {.volley = std::move(volley), .answered = std::move(answered), .deadline = deadline});
+    if (is_stale(now)) start_over_ = true;
+    if (may_send()) {
+        flush(lock);
+        // Whoever leads is to poll for room. What is wrong, reading will find out.
+        if (!unsent_.empty()) bell_.ring();
+    } else if (!link_.ready() || start_over_) {
+        // Whoever leads may be asleep over a connection that nobody needed.
+        bell_.ring();
+    }
+}
+
+/// Nothing was heard for so long that a lease counted from then would be half over: the session is
+/// taken up anew, which the leader hears of.
+bool ZookeeperWire::is_stale(Moment now) const {
+    return link_.ready() && in_flight_.empty() &&
+           now - proof_.heard_at() > session_timeout_.load() / 2;
+}
+
+void ZookeeperWire::watch(const std::string& path) {
+    std::weak_ptr<Listener> weak;
+    {
+        const std::lock_guard guard(mutex_);
+        if (!watched_.insert(path).second) return;
+        weak = listener_;
+    }
+    submit({.operations = {read_node(path, Watching::yes)}},
+           [this, weak, path](const Answer& answer) {
+               const bool there = answer.result.ok() && answer.result.value().front().ok();
+               const auto listener = there ? nullptr : weak.lock();
+               // Whoever listens owns this wire.
+               if (!listener || !unwatch(path)) return;
+               const bool ended =
+                   answer.result.ok() && answer.result.value().front().refusal == Refusal::no_node;
+               listener->stirred(path, ended ? Event::What::deleted : Event::What::changed);
+           });
+}
+
+bool ZookeeperWire::unwatch(const std::string& path) {
+    const std::lock_guard guard(mutex_);
+    return watched_.erase(path) > 0;
+}
+
+Moment ZookeeperWire::counted_from(Moment sent, std::chrono::nanoseconds lease) const {
+    const std::lock_guard guard(mutex_);
+    return zookeeper::counted_from(sent, proof_.heard_at(), session_timeout_.load(), lease);
+}
+
+bool ZookeeperWire::may_send() const {
+    return link_.ready() && !flushing_ && !outbox_.empty() && !start_over_;
+}
+
+/// Hands everything in the outbox to the socket, and what others put there meanwhile. The lock is
+/// open while the kernel works.
+void ZookeeperWire::flush(Lock& lock) {
+    flushing_ = true;
+    while (link_.ready() && !start_over_ && (!outbox_.empty() || !unsent_.empty())) {
+        const Moment now = BootClock::now();
+        if (in_flight_.empty()) last_heard_ = now;
+        for (Request& request : outbox_) {
+            request.sent = now;
+            request.next_number = next_number_;
+            for (const Operation& operation : request.volley.operations) {
+                append_frame(unsent_, request_record(next_number_++, operation));
+            }
+            if (next_number_ > std::numeric_limits<std::int32_t>::max() / 2) next_number_ = 1;
+            in_flight_.push_back(std::move(request));
+        }
+        outbox_.clear();
+        const auto socket = link_.socket();
+        std::string bytes = std::exchange(unsent_, {});
+        lock.unlock();
+        const auto transfer = net::write_all(*socket, bytes);
+        lock.lock();
+        // Another connection by now: nothing of this means anything on it.
+        if (link_.socket() != socket) continue;
+        if (transfer.bytes < bytes.size()) {
+            unsent_.insert(0, bytes, transfer.bytes);
+            if (transfer.outcome == net::Socket::Outcome::failed) socket->shut_down();
+            break;
+        }
+        // Its room is there for the next ones.
+        bytes.clear();
+        if (unsent_.empty()) unsent_ = std::move(bytes);
+    }
+    flushing_ = false;
+}
+
+void ZookeeperWire::turn(std::optional<Moment> until, Due& due) {
+    std::array<pollfd, 2> polled{};
+    {
+        Lock lock(mutex_);
+        serve(BootClock::now(), due);
+        if (may_send()) flush(lock);
+        if (!due.empty()) return;
+        until = earliest(until);
+        polled[0] = {.fd = interrupt_descriptor(), .events = POLLIN, .revents = 0};
+        polled[1] = {.fd = link_.descriptor(), .events = link_.wanted(), .revents = 0};
+        if (!unsent_.empty() && !flushing_) polled[1].events |= POLLOUT;
+    }
+    if (poll(polled.data(), polled.size(), poll_timeout(until)) <= 0) return;
+    if (polled[0].revents != 0) take_interrupt();
+    // Without the lock, which those who send need: the link is opened and closed by whoever leads
+    // alone.
+    Arrival arrival;
+    if (polled[1].revents != 0) arrival = read();
+    Lock lock(mutex_);
+    take(std::move(arrival), due);
+    serve(BootClock::now(), due);
+    if (may_send() || (!unsent_.empty() && !flushing_ && link_.ready())) flush(lock);
+}
+
+/// When the next thing is due by itself.
+std::optional<Moment> ZookeeperWire::earliest(std::optional<Moment> until) const {
+    Moment first = until.value_or(Moment::max());
+    const auto also = [&](std::optional<Moment> moment) {
+        if (moment) first = std::min(first, *moment);
+    };
+    also(link_.deadline());
+    for (const auto* const requests : {&outbox_, &in_flight_}) {
+        for (const Request& request : *requests) also(request.deadline);
+    }
+    if (!in_flight_.empty()) also(last_heard_ + ensemble_.connect_timeout);
+    if (link_.ready()) also(last_kept_alive_ + session_timeout_.load() / 6);
+    if (link_.state() == Link::State::down && is_needed()) also(backoff_.next());
+    if (first == Moment::max()) return std::nullopt;
+    return first;
+}
+
+void ZookeeperWire::serve(Moment now, Due& due) {
+    if (std::exchange(start_over_, false) && in_flight_.empty()) link_.close();
+    connect(now, due);
+    give_up_silent(now, due);
+    expire(now, due);
+    keep_alive(now);
+}
+
+/// A session is kept for those who have nodes in it, also while nobody asks for anything.
+bool ZookeeperWire::is_needed() const {
+    return !outbox_.empty() || session_id_ != 0;
+}
+
+void ZookeeperWire::connect(Moment now, Due& due) {
+    if (is_needed() && link_.state() == Link::State::down && now >= backoff_.next()) {
+        link_.open(ensemble_.servers[server_], greeting(), now);
+    }
+    if (link_.state() == Link::State::down || link_.ready()) return;
+    if (const auto failure = link_.advance(now)) return attempt_failed(*failure, now, due);
+    if (!link_.ready()) return;
+    attached(due);
+    // What came with the session's answer has been read with it: poll() would not tell.
+    take(read(), due);
+}
+
+/// The session, who we are, and what is watched: the server serves them in this order, before all
+/// that follows.
+std::string ZookeeperWire::greeting() const {
+    std::string bytes;
+    append_frame(bytes,
+                 record_of({.last_zxid = last_zxid_,
+                            .timeout_ms = static_cast<std::int32_t>(ensemble_.session.count()),
+                            .id = session_id_,
+                            .password = session_password_}));
+    if (!ensemble_.credentials.empty()) append_frame(bytes, digest_record(ensemble_.credentials));
+    // Well below what a server takes at once.
+    constexpr std::size_t most_watches = 500;
+    std::vector<std::string> paths;
+    for (const std::string& path : watched_) {
+        paths.push_back(path);
+        if (paths.size() < most_watches) continue;
+        append_frame(bytes, watches_record(last_zxid_, std::exchange(paths, {})));
+    }
+    if (!paths.empty()) append_frame(bytes, watches_record(last_zxid_, paths));
+    return bytes;
+}
+
+void ZookeeperWire::attached(Due& due) {
+    const SessionAnswer& answer = link_.session();
+    if (answer.timeout_ms <= 0 || answer.id == 0) {
+        link_.close();
+        return session_ended(due);
+    }
+    failed_in_row_ = 0;
+    session_id_ = answer.id;
+    session_password_ = answer.password;
+    session_timeout_ = std::chrono::milliseconds{answer.timeout_ms};
+    // A server's shortest session is two ticks.
+    proof_.assume_tick(
+        std::min<std::chrono::nanoseconds>(ensemble_.tick, session_timeout_.load() / 2));
+    proof_.established(link_.opened());
+    last_heard_ = last_kept_alive_ = BootClock::now();
+}
+
+void ZookeeperWire::session_ended(Due& due) {
+    const std::int64_t over = session_id_.exchange(0);
+    session_password_.clear();
+    watched_.clear();
+    due.push_back([weak = listener_, over] {
+        if (const auto listener = weak.lock()) listener->session_over(over);
+    });
+}
+
+void ZookeeperWire::attempt_failed(const Failure& failure, Moment now, Due& due) {
+    server_ = (server_ + 1) % ensemble_.servers.size();
+    // All of them are tried at once, and then again after a while.
+    if (++failed_in_row_ % ensemble_.servers.size() == 0) backoff_.failed(now);
+    // What is wrong with the configuration will not be right in a moment.
+    const bool hopeless = failure.code == errc::bad_configuration;
+    const bool all_tried = failed_in_row_ >= ensemble_.servers.size();
+    std::deque<Request> waiting;
+    std::swap(waiting, outbox_);
+    for (Request& request : waiting) {
+        const bool once = request.volley.endurance == Endurance::first_attempt && all_tried;
+        if (!hopeless && !once) {
+            outbox_.push_back(std::move(request));
+            continue;
+        }
+        Failure told = failure;
+        if (request.repeated) told.effect = Effect::unknown;
+        finish(std::move(request), std::move(told), session_id_, due);
+    }
+}
+
+/// By something that goes through the leader: a ping would be answered by a server that is cut off
+/// from it.
+void ZookeeperWire::keep_alive(Moment now) {
+    if (!link_.ready() || now < last_kept_alive_ + session_timeout_.load() / 6) return;
+    last_kept_alive_ = now;
+    outbox_.push_back({.volley = {.operations = {catch_up()}},
+                       .answered = [](const Answer&) {},
+                       .deadline = now + ensemble_.request_timeout});
+}
+
+/// A server that says nothing may be dead, and another one not.
+void ZookeeperWire::give_up_silent(Moment now, Due& due) {
+    if (in_flight_.empty() || now < last_heard_ + ensemble_.connect_timeout) return;
+    lost(due);
+}
+
+void ZookeeperWire::expire(Moment now, Due& due) {
+    const auto is_over = [&](const Request& request) { return now >= request.deadline; };
+    // Answers come in order: without this one there will be none of the others either.
+    if (std::ranges::any_of(in_flight_, is_over)) lost(due);
+    for (auto over = std::ranges::find_if(outbox_, is_over); over != outbox_.end();
+         over = std::ranges::find_if(outbox_, is_over)) {
+        Request request = std::move(*over);
+        outbox_.erase(over);
+        Failure failure = timed_out(ensemble_);
+        failure.effect = request.repeated ? Effect::unknown : Effect::none;
+        finish(std::move(request), std::move(failure), session_id_, due);
+    }
+}
+
+/// What was under way is sent again on the next connection, before all else, if it may be.
+void ZookeeperWire::lost(Due& due) {
+    link_.close();
+    backoff_.failed(BootClock::now());
+    server_ = (server_ + 1) % ensemble_.servers.size();
+    unsent_.clear();
+    std::deque<Request> again;
+    for (Request& request : std::exchange(in_flight_, {})) {
+        request.repeated = true;
+        request.replies.clear();
+        if (request.volley.when_lost == WhenLost::repeat) {
+            again.push_back(std::move(request));
+            continue;
+        }
+        finish(std::move(request),
+               Failure{errc::unreachable, Effect::unknown,
+                       ensemble_.shown() + ": the connection broke before it was answered"},
+               session_id_, due);
+    }
+    outbox_.insert(outbox_.begin(), std::make_move_iterator(again.begin()),
+                   std::make_move_iterator(again.end()));
+}
+
+ZookeeperWire::Arrival ZookeeperWire::read() {
+    Arrival arrival;
+    if (link_.ready()) arrival.failure = link_.receive(arrival.records);
+    return arrival;
+}
+
+void ZookeeperWire::take(Arrival arrival, Due& due) {
+    try {
+        for (const std::string& record : arrival.records) {
+            // An earlier one may have ended the connection.
+            if (link_.ready()) take_record(record, due);
+        }
+    } catch (const Error&) {
+        // Not ZooKeeper's protocol, or not any more.
+        return lost(due);
+    }
+    if (arrival.failure && link_.ready()) lost(due);
+}
+
+void ZookeeperWire::take_record(const std::string& record, Due& due) {
+    last_heard_ = BootClock::now();
+    Incoming arrived = incoming(record);
+    if (arrived.zxid > 0) last_zxid_ = arrived.zxid;
+    if (arrived.number == event_number) {
+        if (auto event = event_of(arrived.reply)) stir(*std::move(event), due);
+    } else if (arrived.number == auth_number) {
+        if (arrived.reply.ok()) return;
+        link_.close();
+        attempt_failed(failure_of(arrived.reply.refusal, ensemble_), last_heard_, due);
+    } else if (arrived.number != watches_number) {
+        take_reply(std::move(arrived), due);
+    }
+}
+
+void ZookeeperWire::take_reply(Incoming arrived, Due& due) {
+    if (in_flight_.empty() || in_flight_.front().next_number != arrived.number) return lost(due);
+    const Refusal refusal = arrived.reply.refusal;
+    // Said of the connection, whatever it answers: the next one will tell what is true.
+    if (refusal == Refusal::session_moved || refusal == Refusal::session_expired ||
+        refusal == Refusal::connection_loss) {
+        return lost(due);
+    }
+    backoff_.succeeded();
+    Request& request = in_flight_.front();
+    const std::size_t index = request.replies.size();
+    proof_.answered(request.sent, last_heard_);
+    if (request.volley.operations[index].through_leader) {
+        proof_.answered_through_leader(request.sent);
+        last_kept_alive_ = std::max(last_kept_alive_, request.sent);
+    }
+    ++request.next_number;
+    request.replies.push_back(std::move(arrived.reply));
+    if (request.replies.size() < request.volley.operations.size()) return;
+    Request done = std::move(request);
+    in_flight_.pop_front();
+    std::vector<Reply> replies = std::move(done.replies);
+    finish(std::move(done), std::move(replies), session_id_, due);
+}
+
+void ZookeeperWire::stir(Event event, Due& due) {
+    watched_.erase(event.path);
+    due.push_back([weak = listener_, event = std::move(event)] {
+        if (const auto listener = weak.lock()) listener->stirred(event.path, event.what);
+    });
+}
+
+void ZookeeperWire::finish(Request request, Result<std::vector<Reply>> result, std::int64_t session,
+                           Due& due) {
+    due.push_back([answered = std::move(request.answered),
+                   answer = Answer{std::move(result), request.repeated, request.sent,
+                                   session}]() mutable { answered(std::move(answer)); });
+}
+
+/// Ends the session, so that nothing of it stays until its time is up.
+void ZookeeperWire::say_goodbye() noexcept {
+    try {
+        if (!link_.ready()) return;
+        std::string bytes = std::exchange(unsent_, {});
+        append_frame(bytes, request_record(next_number_, close_session()));
+        if (net::write_all(*link_.socket(), bytes).bytes < bytes.size()) return;
+        // Closed at once, the connection could end before it is read.
+        const Moment end = BootClock::now() + goodbye_time;
+        pollfd polled{.fd = link_.descriptor(), .events = POLLIN, .revents = 0};
+        std::vector<std::string> records;
+        while (BootClock::now() < end && poll(&polled, 1, poll_timeout(end)) > 0) {
+            if (link_.receive(records)) return;
+        }
+    } catch (const std::exception&) {
+        // The session then ends by itself.
+    }
+}
+
+}  // namespace holdfast::inline v0::zookeeper

@@ -1,0 +1,187 @@
+#include "servers/zookeeper_server.hpp"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
+
+#include "support/guard.hpp"
+#include "support/process_wide.hpp"
+
+namespace holdfast::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A connection that comes before the server is ready may never be answered.
+constexpr std::chrono::milliseconds patience_with_one_that_starts = 250ms;
+
+/// Nothing when it is not there, or silent for so long.
+std::optional<std::string> answer_of(int port, const std::string& word,
+                                     std::chrono::milliseconds limit) {
+    const Socket socket = connect_to_port(port);
+    if (!socket) return std::nullopt;
+    limit_waiting(socket, limit);
+    if (!send_all(socket, word)) return std::nullopt;
+    std::string answer;
+    char buffer[16 * 1024];
+    for (;;) {
+        const ssize_t count = recv(socket.get(), buffer, sizeof buffer, 0);
+        if (count < 0 && errno == EINTR) continue;
+        if (count == 0 && !answer.empty()) return answer;
+        if (count <= 0) return std::nullopt;
+        answer.append(buffer, static_cast<std::size_t>(count));
+    }
+}
+
+std::string contents_of(const std::filesystem::path& path) {
+    std::ostringstream all;
+    all << std::ifstream(path).rdbuf();
+    return all.str();
+}
+
+/// Its log can be long, above all when something fails again and again.
+std::string end_of(const std::string& text) {
+    constexpr std::size_t enough = 4000;
+    return text.size() <= enough ? text : "..." + text.substr(text.size() - enough);
+}
+
+/// That of the line "name<between>value"; nothing when there is none.
+std::optional<std::string> value_in(const std::string& text, const std::string& name,
+                                    const std::string& between) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with(name + between)) return line.substr(name.size() + between.size());
+    }
+    return std::nullopt;
+}
+
+/// Short-lived and many: little memory, and no effort to become fast.
+constexpr std::array flags_for_a_quick_start = {"-Xmx256m", "-XX:+UseSerialGC",
+                                                "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"};
+
+}  // namespace
+
+ZookeeperServer::ZookeeperServer(ZookeeperOptions options) : options_(std::move(options)) {
+    write_configuration();
+    start();
+    if (options_.id == 0) await_serving();
+}
+
+ZookeeperServer::~ZookeeperServer() {
+    kill();
+}
+
+ZookeeperServer& ZookeeperServer::shared() {
+    struct Shared : ZookeeperServer {
+        Shared() : ZookeeperServer({.reaps_every = 100ms}) {}
+    };
+    return ProcessWide<Shared>::get();
+}
+
+void ZookeeperServer::write_configuration() const {
+    std::filesystem::create_directory(file("data"));
+    if (options_.id != 0) std::ofstream(file("data") / "myid") << options_.id << "\n";
+    std::ofstream out(file("zoo.cfg"));
+    out << "tickTime=500\ndataDir=" << file("data").string() << "\n"
+        << "clientPort=" << port() << "\nclientPortAddress=127.0.0.1\n"
+        << "admin.enableServer=false\n4lw.commands.whitelist=*\nmaxClientCnxns=0\n"
+        << "forceSync=no\npreAllocSize=1024\n";
+    if (options_.tls) {
+        write_key_store();
+        out << "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory\n"
+            << "secureClientPort=" << tls_port() << "\nsecureClientPortAddress=127.0.0.1\n"
+            << "ssl.clientAuth=want\n"
+            << "ssl.keyStore.type=PEM\nssl.keyStore.location=" << file("key.pem").string() << "\n"
+            << "ssl.trustStore.type=PEM\nssl.trustStore.location="
+            << certificates().authority.certificate.string() << "\n";
+    }
+    for (const std::string& line : options_.settings) out << line << "\n";
+    if (!out.flush()) throw std::system_error(errno, std::generic_category(), "zoo.cfg");
+}
+
+void ZookeeperServer::write_key_store() const {
+    const Certificate& own = certificates().server;
+    std::ofstream(file("key.pem")) << contents_of(own.key) << contents_of(own.certificate);
+}
+
+std::vector<std::string> ZookeeperServer::command_line() const {
+    std::vector<std::string> words{HOLDFAST_TEST_JAVA};
+    words.insert(words.end(), flags_for_a_quick_start.begin(), flags_for_a_quick_start.end());
+    words.push_back("-Dorg.slf4j.simpleLogger.logFile=" + file("log").string());
+    if (options_.reaps_every) {
+        words.push_back("-Dznode.container.checkIntervalMs=" +
+                        std::to_string(options_.reaps_every->count()));
+        words.emplace_back("-Dznode.container.maxPerMinute=1000000");
+    }
+    words.insert(words.end(), options_.java_flags.begin(), options_.java_flags.end());
+    words.insert(words.end(),
+                 {"-cp", HOLDFAST_TEST_ZOOKEEPER_JARS,
+                  "org.apache.zookeeper.server.quorum.QuorumPeerMain", file("zoo.cfg")});
+    return words;
+}
+
+void ZookeeperServer::start() {
+    kill();
+    process_.emplace(command_line());
+    guard_.emplace(guard_of(pid(), folder_.path()));
+}
+
+void ZookeeperServer::await_serving() {
+    bool ended = false;
+    const bool decided = await([&] {
+        ended = process_->ended(0ms).has_value();
+        return ended || !mode().empty();
+    });
+    if (!decided || ended) {
+        throw std::runtime_error("ZooKeeper on port " + std::to_string(port()) +
+                                 (ended ? " ended at once: " : " does not serve: ") +
+                                 end_of(log()));
+    }
+}
+
+void ZookeeperServer::kill() {
+    // First the guard: when the server is gone, its number can be another process's.
+    guard_.reset();
+    process_.reset();
+}
+
+void ZookeeperServer::restart() {
+    start();
+    await_serving();
+}
+
+std::string ZookeeperServer::url_through(int port) const {
+    return "zookeeper://127.0.0.1:" + std::to_string(port);
+}
+
+std::string ZookeeperServer::ask(const std::string& word, std::chrono::milliseconds limit) const {
+    auto answer = answer_of(port(), word, limit);
+    if (!answer) {
+        throw std::runtime_error("ZooKeeper on port " + std::to_string(port()) +
+                                 " gave no answer to " + word);
+    }
+    return std::move(*answer);
+}
+
+double ZookeeperServer::measured(const std::string& name) const {
+    const auto value = value_in(ask("mntr"), "zk_" + name, "\t");
+    if (!value) throw std::runtime_error("ZooKeeper does not measure " + name);
+    return std::stod(*value);
+}
+
+std::string ZookeeperServer::mode() const {
+    const auto answer = answer_of(port(), "srvr", patience_with_one_that_starts);
+    return value_in(answer.value_or(""), "Mode", ": ").value_or("");
+}
+
+std::string ZookeeperServer::log() const {
+    return contents_of(file("log"));
+}
+
+}  // namespace holdfast::test

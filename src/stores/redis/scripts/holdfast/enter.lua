@@ -41,7 +41,7 @@ if #KEYS == 1 then
                 waiters, next_ticket + 1, math.min(earliest_end, lease_end), expiry),
             nonce, cmsgpack.pack('admitted', next_ticket, weight, fence, lease_end, 0, now,
                 client, owner, host, pid))
-        if prolonged then redis.call('PEXPIRE', key, expiry - now) end
+        if prolonged then redis.call('PEXPIRE', key, string.format('%d', expiry - now)) end
         return { ADMITTED, next_ticket, fence, -1 }
     end
 end

@@ -33,7 +33,7 @@ if #ARGV == 2 then
                 next_ticket, earliest_end, expiry),
             nonce, cmsgpack.pack(phase, ticket, weight, fence, lease_end, claim_end, since,
                 client, owner, host, pid))
-        if prolonged then redis.call('PEXPIRE', key, expiry - now) end
+        if prolonged then redis.call('PEXPIRE', key, string.format('%d', expiry - now)) end
         return { ADMITTED, fence, -1 }
     end
 end

@@ -16,32 +16,34 @@ if #KEYS == 1 then
         reenter = unpack(ARGV)
     weight, my_capacity = tonumber(weight), tonumber(my_capacity)
     local capacity, fairness, held, waiting, holders, joined, waiters, next_ticket, earliest_end,
-        expiry = my_capacity, my_fairness, 0, 0, 0, 0, 0, 1, NEVER, 0
-    found = redis.call('HMGET', key, 'head', nonce)
-    if found[1] then
+        waiters_expiry = my_capacity, my_fairness, 0, 0, 0, 0, 0, 1, NEVER, 0
+    found = redis.call('HMGET', key, 'head', 'fence', 'expiry', nonce)
+    local head, last, expiry, known = unpack(found)
+    if head then
         capacity, fairness, held, waiting, holders, joined, waiters, next_ticket, earliest_end,
-            expiry = cmsgpack.unpack(found[1])
+            waiters_expiry = cmsgpack.unpack(head)
     end
     local quiet = waiters == 0 and now < earliest_end
-    local is_new = not found[2] and (holders == 0 or reenter == '0')
+    local is_new = not known and (holders == 0 or reenter == '0')
     local agrees = capacity == my_capacity and fairness == my_fairness
     local has_room = weight <= capacity - held
     if quiet and is_new and agrees and (has_room or patience == 'n') then
-        local left, last = unpack(redis.call('MGET', key .. ':left:' .. nonce, key .. ':fence'))
-        if left then return { 'withdrawn', 0 } end
+        if redis.call('EXISTS', key .. ':left:' .. nonce) == 1 then return { 'withdrawn', 0 } end
         if not has_room then return { GONE, 0, 0, -1 } end
         local fence = next_fence(last)
         if not fence then return { 'fence', 0, last } end
         local lease_end = now + lease
-        local prolonged = lease_end > expiry
-        if prolonged then expiry = lease_end + GRACE end
-        save_fence(key, fence)
         redis.call('HSET', key,
             'head', cmsgpack.pack(capacity, fairness, held + weight, waiting, holders + 1, joined,
-                waiters, next_ticket + 1, math.min(earliest_end, lease_end), expiry),
+                waiters, next_ticket + 1, math.min(earliest_end, lease_end), waiters_expiry),
+            'fence', digits_of(fence),
             nonce, cmsgpack.pack('admitted', next_ticket, weight, fence, lease_end, 0, now,
                 client, owner, host, pid))
-        if prolonged then redis.call('PEXPIRE', key, string.format('%d', expiry - now)) end
+        expiry = prolonged(expiry, lease_end, fence)
+        if expiry then
+            redis.call('HSET', key, 'expiry', expiry)
+            redis.call('PEXPIREAT', key, expiry)
+        end
         return { ADMITTED, next_ticket, fence, -1 }
     end
 end
@@ -63,10 +65,8 @@ local function open_to(i)
     local key, nonce = KEYS[i], nonce_of(i)
     local withdrawn = redis.call('EXISTS', key .. ':left:' .. nonce) == 1
     if withdrawn then return nil, { 'withdrawn', i - 1 } end
-    local last = redis.call('GET', key .. ':fence')
-    if not next_fence(last) then return nil, { 'fence', i - 1, last } end
     local line = open(key, { nonce }, found)
-    line.last_fence = last
+    if not next_fence(line.fence) then return nil, { 'fence', i - 1, line.fence } end
     return line
 end
 

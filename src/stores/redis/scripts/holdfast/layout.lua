@@ -11,7 +11,8 @@
 --
 --   head       capacity, fairness, held, waiting, holders, joined, waiters, next_ticket,
 --              earliest_end, waiters_expiry
---   contender  phase, ticket, weight, fence, lease_end, claim_end, since, client, owner, host, pid
+--   contender  phase, ticket, weight, fence, lease_end, claim_end, since; who it is: client, owner,
+--              host, pid
 --
 -- Enter, renew and leave do their usual case first, on these values alone, and return: one
 -- contender in a quiet line, where nobody waits and nothing has ended. The functions for all other

@@ -20,7 +20,7 @@ if known then
     local capacity, fairness, held, waiting, holders, joined, waiters, next_ticket, earliest_end,
         waiters_expiry = cmsgpack.unpack(head)
     if waiters == 0 and now < earliest_end and joined == 0 then
-        local phase, _, weight, fence = cmsgpack.unpack(known)
+        local _, phase, _, weight, fence = cmsgpack.unpack_limit(known, 4)
         plant_tombstone()
         if holders == 1 then
             redis.call('HDEL', key, 'head', nonce)
@@ -52,7 +52,7 @@ if known then
                 redis.call('HDEL', key, nonce)
                 redis.call('DEL', order, records)
                 redis.pcall('PUBLISH', 'holdfast:' .. client, next .. ' o')
-                local left, _, _, fence = cmsgpack.unpack(known)
+                local _, left, _, _, fence = cmsgpack.unpack_limit(known, 4)
                 return { left == 'admitted' and ADMITTED or OFFERED, fence }
             end
         end

@@ -16,8 +16,8 @@ if #ARGV == 2 then
         waiters_expiry = cmsgpack.unpack(head)
     local quiet = waiters == 0 and now < earliest_end
     if quiet and known then
-        local phase, ticket, weight, fence, _, claim_end, since, client, owner, host, pid =
-            cmsgpack.unpack(known)
+        local who, phase, ticket, weight, fence, _, claim_end, since =
+            cmsgpack.unpack_limit(known, 7)
         local given = phase == 'offered'
         if given then
             phase, fence, since = 'admitted', next_fence(last), now
@@ -29,8 +29,8 @@ if #ARGV == 2 then
         redis.call('HSET', key,
             'head', cmsgpack.pack(capacity, fairness, held, waiting, holders, joined, waiters,
                 next_ticket, earliest_end, waiters_expiry),
-            nonce, cmsgpack.pack(phase, ticket, weight, fence, lease_end, claim_end, since,
-                client, owner, host, pid))
+            nonce, cmsgpack.pack(phase, ticket, weight, fence, lease_end, claim_end, since) ..
+                string.sub(known, who + 1))
         if given then redis.call('HSET', key, 'fence', digits_of(fence)) end
         expiry = prolonged(expiry, lease_end, given and fence or 0)
         if expiry then

@@ -113,6 +113,8 @@ void ZookeeperServer::write_key_store() const {
 std::vector<std::string> ZookeeperServer::command_line() const {
     std::vector<std::string> words{HOLDFAST_TEST_JAVA};
     words.insert(words.end(), flags_for_a_quick_start.begin(), flags_for_a_quick_start.end());
+    // See archive_classes.py. Java does without when it is not what it expects.
+    words.emplace_back("-XX:SharedArchiveFile=" HOLDFAST_TEST_ZOOKEEPER_CLASSES);
     words.push_back("-Dorg.slf4j.simpleLogger.logFile=" + file("log").string());
     if (options_.reaps_every) {
         words.push_back("-Dznode.container.checkIntervalMs=" +

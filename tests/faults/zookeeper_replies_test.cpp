@@ -1,0 +1,175 @@
+#include <gtest/gtest.h>
+
+#include "faults/zookeeper_faults.hpp"
+
+/// Requests and replies that are lost, late or doubled: no ghost, no double, no hang.
+namespace holdfast::test {
+
+namespace {
+
+class ZookeeperReplies : public ZookeeperFaults {};
+
+TEST_F(ZookeeperReplies, ADroppedReplyToCreateLeavesOneContender) {
+    const auto user = client();
+    for (int round = 0; round < 3; ++round) {
+        const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::drop_reply});
+        auto hold = user.mutex("orders", brief()).acquire();
+        EXPECT_EQ(holders("orders"), 1U);
+        EXPECT_EQ(waiters("orders"), 0U);
+        EXPECT_EQ(hold.release(), Released::in_time);
+        EXPECT_TRUE(await_nobody("orders"));
+    }
+}
+
+TEST_F(ZookeeperReplies, ACreateThatNeverArrivedIsMadeAgain) {
+    const auto user = client();
+    user.mutex("orders", brief()).acquire().release();
+    const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::cut_before, Verdict::cut_before});
+    const Hold hold = user.mutex("orders", brief()).acquire();
+    EXPECT_GE(ambush.seen(), 3U) << "more where its container was reaped meanwhile";
+    EXPECT_EQ(holders("orders"), 1U);
+}
+
+TEST_F(ZookeeperReplies, ACreateWhoseConnectionIsCutBehindItKeepsItsPlaceInLine) {
+    const auto other = rival();
+    auto first = other.mutex("orders", long_lived()).acquire();
+    const auto user = client();
+    const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::cut_after});
+    Acquiring second(user, "orders", brief());
+    ASSERT_TRUE(await_waiters("orders", 1));
+    Acquiring third(other, "orders", long_lived());
+    ASSERT_TRUE(await_waiters("orders", 2));
+    first.release();
+    auto hold = second.get();
+    EXPECT_FALSE(third.is_over(50ms));
+    hold.release();
+    EXPECT_TRUE(third.get().held());
+}
+
+TEST_F(ZookeeperReplies, ACreateThatComesAfterItWasGivenUpIsTakenOut) {
+    const auto user = client("&request_timeout=500ms");
+    const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::hold});
+    EXPECT_EQ(error_of([&] { return user.mutex("orders", brief()).acquire(); }).code(),
+              errc::unreachable);
+    ASSERT_TRUE(await_nobody("orders"));
+    proxy_.let_pass();
+    // It lands, at the latest when the server is asked after it.
+    EXPECT_TRUE(await([&] {
+        static_cast<void>(user.mutex("other", brief()).try_acquire());
+        return proxy_.requests() > 0 && holders("orders") == 0;
+    }));
+    const Hold next = rival().mutex("orders", long_lived()).acquire();
+    EXPECT_TRUE(next.held());
+}
+
+TEST_F(ZookeeperReplies, ACreateThatComesAfterItsRepetitionLeavesNoGhost) {
+    const auto user = client("&connect_timeout=500ms");
+    // Kept back until the client has given up the connection and tried again by the next one.
+    const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::hold});
+    auto hold = user.mutex("orders", brief()).acquire();
+    EXPECT_TRUE(hold.held());
+    proxy_.let_pass();
+    EXPECT_TRUE(await([&] { return holders("orders") + waiters("orders") == 1; }));
+    EXPECT_EQ(hold.release(), Released::in_time);
+    EXPECT_TRUE(await([&] {
+        static_cast<void>(user.mutex("other", brief()).try_acquire());
+        return holders("orders") == 0;
+    }));
+}
+
+TEST_F(ZookeeperReplies, ADroppedReplyToDeleteIsNotTakenForAnothersLoss) {
+    const auto user = client();
+    auto hold = user.mutex("orders", brief()).acquire();
+    const ZookeeperAmbush ambush(proxy_, Verb::remove, {Verdict::drop_reply});
+    EXPECT_EQ(hold.release(), Released::unknown);
+    const Hold next = rival().mutex("orders", long_lived()).acquire();
+    EXPECT_TRUE(next.held());
+    EXPECT_EQ(holders("orders"), 1U);
+}
+
+TEST_F(ZookeeperReplies, APredecessorThatGoesBetweenTheListAndTheWatchIsNoticed) {
+    auto first = rival().mutex("orders", long_lived()).acquire();
+    const auto user = client();
+    const ZookeeperAmbush ambush(proxy_, Verb::read, {Verdict::hold});
+    Acquiring second(user, "orders", {.lease = 2s});
+    ASSERT_TRUE(ambush.await_seen(1));
+    first.release();
+    proxy_.let_pass();
+    EXPECT_TRUE(second.is_over(600ms)) << "before it looks with its renewal";
+    EXPECT_TRUE(second.get().held());
+}
+
+TEST_F(ZookeeperReplies, APredecessorThatGoesWhileTheConnectionIsDownIsToldByTheNextOne) {
+    auto first = rival().mutex("orders", long_lived()).acquire();
+    const auto user = connect("zookeeper://127.0.0.1:" + std::to_string(proxy_.port()) +
+                              "/APredecessorThatGoesWhileTheConnectionIsDownIsToldByTheNextOne"
+                              "?session=10s&tick=500ms");
+    Acquiring second(user, "orders", {.lease = 10s});
+    ASSERT_TRUE(await_waiters("orders", 1));
+    ASSERT_TRUE(await([&] { return server_.measured("watch_count") > 0; }));
+    proxy_.refuse();
+    proxy_.cut();
+    first.release();
+    proxy_.pass();
+    EXPECT_TRUE(second.is_over(2500ms)) << "before it looks with its renewal";
+    EXPECT_TRUE(second.get().held());
+}
+
+TEST_F(ZookeeperReplies, ALostEventIsMadeUpForByTheRenewal) {
+    auto first = rival().mutex("orders", long_lived()).acquire();
+    const auto user = client();
+    proxy_.lose_pushes();
+    Acquiring second(user, "orders", brief());
+    ASSERT_TRUE(await_waiters("orders", 1));
+    first.release();
+    EXPECT_TRUE(second.get().held());
+}
+
+TEST_F(ZookeeperReplies, AParentThatIsReapedWhileJoiningIsMadeAgain) {
+    const auto user = client();
+    // Its containers are there, and empty.
+    user.mutex("orders", brief()).acquire().release();
+    const auto nodes = server_.measured("znode_count");
+    const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::hold});
+    Acquiring joining(user, "orders", brief());
+    ASSERT_TRUE(ambush.await_seen(1));
+    ASSERT_TRUE(await([&] { return server_.measured("znode_count") < nodes; }));
+    proxy_.let_pass();
+    const Hold hold = joining.get();
+    EXPECT_TRUE(hold.held());
+    EXPECT_EQ(holders("orders"), 1U);
+}
+
+TEST_F(ZookeeperReplies, GarbageEndsTheConnectionAndNothingElse) {
+    const auto user = client();
+    for (const std::string& garbage :
+         {std::string("\xff\xff\xff\xff", 4), std::string("\0\0\0\2hi", 6),
+          std::string("\0\0\0\x10\0\0\0\x7f\0\0\0\0\0\0\0\1\0\0\0\0", 20)}) {
+        proxy_.garbage(garbage);
+        auto hold = user.mutex("orders", brief()).acquire();
+        EXPECT_EQ(hold.release(), Released::in_time);
+    }
+    EXPECT_TRUE(await_nobody("orders"));
+}
+
+TEST_F(ZookeeperReplies, ACancelledWaitLeavesNobodyInLineAlsoWhenTheNetworkIsDown) {
+    const auto holder = rival().mutex("orders", long_lived()).acquire();
+    const auto user = client();
+    std::stop_source stop;
+    auto waiting = std::async(std::launch::async, [&] {
+        return error_of([&] { return user.mutex("orders", brief()).acquire(stop.get_token()); })
+            .code();
+    });
+    ASSERT_TRUE(await_waiters("orders", 1));
+    proxy_.refuse();
+    proxy_.cut();
+    stop.request_stop();
+    proxy_.pass();
+    EXPECT_EQ(waiting.get(), errc::cancelled);
+    EXPECT_TRUE(await_waiters("orders", 0));
+    EXPECT_TRUE(holder.held());
+}
+
+}  // namespace
+
+}  // namespace holdfast::test

@@ -1,0 +1,172 @@
+#include <gtest/gtest.h>
+
+#include "faults/zookeeper_faults.hpp"
+
+/// A connection is not a session, and a session not a lease: what each of them ends.
+namespace holdfast::test {
+
+namespace {
+
+class ZookeeperSession : public ZookeeperFaults {};
+
+TEST_F(ZookeeperSession, ACutConnectionLosesNothing) {
+    const auto user = client();
+    auto hold = user.mutex("orders", brief()).acquire();
+    const auto connections = proxy_.connections();
+    for (int i = 0; i < 3; ++i) {
+        proxy_.cut(i % 2 == 0 ? Ending::fin : Ending::reset);
+        ASSERT_TRUE(proxy_.await_connections(connections + static_cast<std::size_t>(i) + 1));
+        EXPECT_TRUE(hold.held());
+        EXPECT_EQ(holders("orders"), 1U);
+    }
+    EXPECT_EQ(hold.release(), Released::in_time);
+    EXPECT_TRUE(await_nobody("orders"));
+}
+
+TEST_F(ZookeeperSession, AHoldOutlivesItsLeaseOverAConnectionThatIsCutAgainAndAgain) {
+    const auto user = client();
+    auto hold = user.mutex("orders", brief()).acquire();
+    const auto end = std::chrono::steady_clock::now() + 3s;
+    while (std::chrono::steady_clock::now() < end) {
+        proxy_.cut();
+        EXPECT_FALSE(await([&] { return !hold.held(); }, 200ms));
+    }
+    EXPECT_EQ(hold.loss(), Loss::none);
+    EXPECT_NE(hold.release(), Released::too_late);
+}
+
+TEST_F(ZookeeperSession, ASilentNetworkLosesTheHoldBeforeARivalIsIn) {
+    const auto user = client();
+    auto hold = user.mutex("orders", brief()).acquire();
+    const auto first = hold.fence();
+    proxy_.black_hole();
+    const Hold next = rival().mutex("orders", long_lived()).acquire();
+    EXPECT_FALSE(hold.held());
+    EXPECT_TRUE(hold.lost().stop_requested());
+    EXPECT_EQ(hold.loss(), Loss::overdue);
+    EXPECT_GT(next.fence(), first);
+    proxy_.pass();
+    EXPECT_NE(hold.release(), Released::in_time);
+    EXPECT_TRUE(next.held());
+    EXPECT_EQ(holders("orders"), 1U);
+}
+
+TEST_F(ZookeeperSession, ALeaseAsLongAsTheSessionIsLostBeforeARivalIsInToo) {
+    const auto user = client();
+    const LockOptions whole{.lease = 2s};
+    for (int round = 0; round < 3; ++round) {
+        auto hold = user.mutex("orders", whole).acquire();
+        // At any time since the last renewal.
+        EXPECT_FALSE(await([&] { return !hold.held(); }, std::chrono::milliseconds{700 * round}));
+        proxy_.black_hole();
+        const Hold next = rival().mutex("orders", long_lived()).acquire();
+        EXPECT_FALSE(hold.held());
+        proxy_.pass();
+        EXPECT_NE(hold.release(), Released::in_time);
+    }
+}
+
+TEST_F(ZookeeperSession, AfterItsEndTheSameClientLocksAgain) {
+    const auto user = client();
+    auto mutex = user.mutex("orders", brief());
+    std::uint64_t first = 0;
+    {
+        const Hold hold = mutex.acquire();
+        first = hold.fence();
+        proxy_.black_hole();
+        ASSERT_TRUE(await_nobody("orders"));
+        proxy_.pass();
+    }
+    const Hold again = mutex.acquire();
+    EXPECT_GT(again.fence(), first);
+    EXPECT_TRUE(again.held());
+    EXPECT_EQ(holders("orders"), 1U);
+}
+
+TEST_F(ZookeeperSession, ThatEndsWhileWaitingIsToldAndAdmitsNobody) {
+    auto hold = rival().mutex("orders", long_lived()).acquire();
+    const auto user = client();
+    Acquiring waiter(user, "orders", brief());
+    ASSERT_TRUE(await_waiters("orders", 1));
+    proxy_.black_hole();
+    ASSERT_TRUE(await_waiters("orders", 0));
+    proxy_.pass();
+    EXPECT_EQ(error_of([&] { return waiter.get(); }).code(), errc::lost);
+    EXPECT_TRUE(hold.held());
+    hold.release();
+    EXPECT_TRUE(await_nobody("orders"));
+}
+
+TEST_F(ZookeeperSession, ThatEndsDuringEnterIsReplacedAndItsNodeNeverAdopted) {
+    const auto user = client();
+    const auto sessions = server_.measured("global_sessions");
+    proxy_.on_request([&](auto request) {
+        // The server gets it, and nobody hears more.
+        if (zookeeper_verb(request) == Verb::create) proxy_.black_hole();
+        return Verdict::pass;
+    });
+    Acquiring entering(user, "orders", brief());
+    ASSERT_TRUE(await([&] { return server_.measured("global_sessions") < sessions; }));
+    ASSERT_TRUE(await_nobody("orders"));
+    proxy_.pass();
+    auto hold = entering.get();
+    EXPECT_TRUE(hold.held());
+    EXPECT_EQ(holders("orders"), 1U);
+    EXPECT_EQ(waiters("orders"), 0U);
+    EXPECT_EQ(hold.release(), Released::in_time);
+}
+
+TEST_F(ZookeeperSession, ALeaseAboveItIsAnErrorThatNamesBoth) {
+    const auto user = client();
+    const auto refused = error_of([&] { return user.mutex("orders", {.lease = 3s}); });
+    EXPECT_EQ(refused.code(), errc::invalid_argument);
+    expect_says(refused, "a lease of 3 s");
+    expect_says(refused, "to 2 s, the session that ZooKeeper grants");
+    // Also when the servers grant less than was asked for.
+    const auto greedy = rival("&prefix=other/");
+    expect_says(error_of([&] { return greedy.mutex("orders", {.lease = 30s}); }), "to 10 s");
+}
+
+TEST_F(ZookeeperSession, IsOneForAllLocksOfAClient) {
+    const auto before = server_.measured("global_sessions");
+    const auto user = client();
+    std::vector<Hold> holds;
+    for (int i = 0; i < 20; ++i) {
+        holds.push_back(user.mutex("orders/" + std::to_string(i), brief()).acquire());
+    }
+    EXPECT_EQ(server_.measured("global_sessions"), before + 1);
+    EXPECT_EQ(proxy_.connections(), 1U);
+}
+
+TEST_F(ZookeeperSession, AnIdleOneIsTakenUpAgain) {
+    const auto user = client();
+    auto mutex = user.mutex("orders", {.lease = 2s});
+    EXPECT_EQ(mutex.acquire().release(), Released::in_time);
+    // Nobody is there to keep it: beyond its half, and beyond its end.
+    for (const auto pause : {1200ms, 3500ms}) {
+        std::this_thread::sleep_for(pause);
+        const Hold hold = mutex.acquire();
+        // Not what was left of it.
+        EXPECT_GT(hold.remaining(), 1s);
+    }
+}
+
+TEST_F(ZookeeperSession, WhatALostHoldLeavesBehindIsRemovedWhileItsClientLives) {
+    const auto user = client();
+    const Hold hold = user.mutex("orders", {.lease = 500ms}).acquire();
+    // Long enough for the lease, not for the session.
+    proxy_.black_hole();
+    ASSERT_TRUE(await([&] { return hold.lost().stop_requested(); }));
+    proxy_.pass();
+    // Nobody gives it back; the client is used for something else.
+    EXPECT_TRUE(await(
+        [&] {
+            static_cast<void>(user.mutex("other", brief()).try_acquire());
+            return holders("orders") == 0;
+        },
+        5s));
+}
+
+}  // namespace
+
+}  // namespace holdfast::test

@@ -34,7 +34,7 @@ public:
 
     /// `read(common, answer)` is called unless this is gone by then.
     template <class Read>
-    void submit(Volley volley, Read read) {
+    void submit(Volley&& volley, Read read) {
         wire.submit(std::move(volley), [weak = weak_from_this(), read](Answer answer) mutable {
             if (const auto self = weak.lock()) read(*self, std::move(answer));
         });

@@ -20,7 +20,7 @@ Failure refused_by_tombstone(const Ensemble& ensemble) {
 
 }  // namespace
 
-Entering::Entering(std::shared_ptr<Common> common, Contender contender,
+Entering::Entering(const std::shared_ptr<Common>& common, Contender contender,
                    std::shared_ptr<Flight> flight)
     : common_(common),
       contender_(std::move(contender)),
@@ -270,7 +270,8 @@ void Entering::wait_for_holder(Common& common) {
 }
 
 /// It is answered when nothing of it is left.
-void Entering::take_out(Common& common, std::string node, Result<std::vector<Entry>> result) {
+void Entering::take_out(Common& common, const std::string& node,
+                        Result<std::vector<Entry>> result) {
     outcome_ = std::move(result);
     common.submit({.operations = {delete_node(node)}},
                   [self = shared_from_this()](Common&, const Answer& answer) {

@@ -20,7 +20,8 @@ class Entering : public std::enable_shared_from_this<Entering> {
 public:
     using Flight = holdfast::Flight<std::vector<Entry>>;
 
-    Entering(std::shared_ptr<Common> common, Contender contender, std::shared_ptr<Flight> flight);
+    Entering(const std::shared_ptr<Common>& common, Contender contender,
+             std::shared_ptr<Flight> flight);
 
     void start();
 
@@ -51,7 +52,7 @@ private:
     void replace_container(Common& common);
     void wait_for_holder(Common& common);
 
-    void take_out(Common& common, std::string node, Result<std::vector<Entry>> result);
+    void take_out(Common& common, const std::string& node, Result<std::vector<Entry>> result);
     void finish(Common& common, Member member, Standing::State state);
     std::vector<Entry> gone() const;
     void finish_gone();

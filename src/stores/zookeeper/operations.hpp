@@ -100,7 +100,7 @@ struct SessionAnswer {
     std::int64_t id = 0;
     std::string password;
 };
-SessionAnswer session_answer(std::string_view record);
+SessionAnswer session_answer(std::string_view bytes);
 /// `credentials` are user:password.
 std::string digest_record(std::string_view credentials);
 /// Watches the nodes again on a new connection, from `zxid` on: what happened since is told.
@@ -119,7 +119,7 @@ struct Incoming {
     std::int64_t zxid = 0;
     Reply reply;
 };
-Incoming incoming(std::string_view record);
+Incoming incoming(std::string_view bytes);
 
 struct Event {
     enum class What : std::int32_t { created = 1, deleted = 2, changed = 3, children = 4 };

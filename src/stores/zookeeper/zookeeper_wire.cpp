@@ -160,7 +160,7 @@ void ZookeeperWire::turn(std::optional<Moment> until, Due& due) {
     Arrival arrival;
     if (polled[1].revents != 0) arrival = read();
     Lock lock(mutex_);
-    take(std::move(arrival), due);
+    take(arrival, due);
     serve(BootClock::now(), due);
     if (may_send() || (!unsent_.empty() && !flushing_ && link_.ready())) flush(lock);
 }
@@ -300,7 +300,7 @@ ZookeeperWire::Arrival ZookeeperWire::read() {
     return arrival;
 }
 
-void ZookeeperWire::take(Arrival arrival, Due& due) {
+void ZookeeperWire::take(const Arrival& arrival, Due& due) {
     try {
         for (const std::string& record : arrival.records) {
             // An earlier one may have ended the connection.

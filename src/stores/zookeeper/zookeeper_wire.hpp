@@ -110,7 +110,7 @@ private:
     void expire(Moment now, Due& due);
     void lost(Due& due);
     Arrival read();
-    void take(Arrival arrival, Due& due);
+    void take(const Arrival& arrival, Due& due);
     void take_record(const std::string& record, Due& due);
     void take_reply(Incoming arrived, Due& due);
     void stir(Event event, Due& due);

@@ -100,30 +100,45 @@ void Common::saw(const std::string& path, bool occupied) {
     occupied_.insert(path);
 }
 
-Standing Common::stands(const Member& member, const std::vector<std::string>& children) {
-    const auto line = seats_in_order(children);
-    auto judgement = judge(line, last_of(member.node));
-    if (judgement.verdict == Verdict::admitted || member.its_turn) {
-        admitted(member);
-        return {.state = State::admitted, .fence = member.fence};
+Standing Common::stands(const Member& member, const Reply& reply) {
+    if (member.its_turn) return its_turn(member);
+    if (!member.is_barging()) {
+        return stands_in_line(member, reply.ok() ? reply.children() : std::vector<std::string>{});
     }
-    if (judgement.verdict == Verdict::waits) {
-        roster.wait_for(member.nonce(), with_path(member.path, judgement.watched), judgement.next);
-        arm(member.nonce());
-        return {.state = State::waiting};
-    }
-    if (judgement.verdict == Verdict::conflict) remove_node(member.node);
+    const bool same = reply.ok() && static_cast<std::uint64_t>(reply.stat().czxid) == member.fence;
+    if (same) return {.state = State::admitted, .fence = member.fence};
     roster.remove(member.nonce());
     return {};
 }
 
-void Common::admitted(const Member& member) {
+Standing Common::stands_in_line(const Member& member, const std::vector<std::string>& children) {
+    const auto judgement = judge(seats_in_order(children), last_of(member.node));
+    switch (judgement.verdict) {
+        case Verdict::admitted:
+            return its_turn(member);
+        case Verdict::waits:
+            roster.wait_for(member.nonce(), with_path(member.path, judgement.watched),
+                            judgement.next);
+            arm(member.nonce());
+            return {.state = State::waiting};
+        case Verdict::conflict:
+            remove_node(member.node);
+            break;
+        case Verdict::absent:
+            break;
+    }
+    roster.remove(member.nonce());
+    return {};
+}
+
+Standing Common::its_turn(const Member& member) {
     if (!member.admitted && member.contender.capacity != all) {
         // Whoever waits behind it with permits looks at it alone.
         wire.submit({.operations = {write_node(member.node, note_of(member.contender))}},
                     [](const Answer&) {});
     }
     roster.admit(member.nonce());
+    return {.state = State::admitted, .fence = member.fence};
 }
 
 void Common::arm(const Nonce& nonce) {

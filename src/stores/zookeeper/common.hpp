@@ -54,8 +54,11 @@ public:
     bool was_occupied(const std::string& path) const;
     void saw(const std::string& path, bool occupied);
 
-    /// Where a contender of ours stands by this list; remembers it, and watches what it must.
-    Standing stands(const Member& member, const std::vector<std::string>& children);
+    /// Where a contender of ours stands by what was answered about it: the list of its line, or,
+    /// with barging, its node. Remembers it, and watches what it must.
+    Standing stands(const Member& member, const Reply& reply);
+    /// The one before it has ended: it is admitted.
+    Standing its_turn(const Member& member);
     /// Watches what it waits for, if somebody wants to hear of it.
     void arm(const Nonce& nonce);
 
@@ -69,7 +72,7 @@ private:
         Moment until;
     };
     void look_for_copies(const Nonce& nonce, const std::string& path);
-    void admitted(const Member& member);
+    Standing stands_in_line(const Member& member, const std::vector<std::string>& children);
 
     mutable std::mutex mutex_;
     std::set<std::string> occupied_;

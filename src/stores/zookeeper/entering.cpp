@@ -193,28 +193,17 @@ void Entering::judged(Common& common, std::string node, const Stat& stat,
                   .node = std::move(node),
                   .session = stat.ephemeral_owner,
                   .fence = static_cast<std::uint64_t>(stat.czxid),
-                  .lease_end = sent_ + contender_.lease};
-    if (is_barging()) {
-        member.admitted = true;
-        return finish(common, std::move(member), State::admitted);
-    }
-    const auto judgement = judge(seats_in_order(children), last_of(member.node));
+                  .lease_end = sent_ + contender_.lease,
+                  .admitted = is_barging()};
+    if (is_barging()) return finish(common, std::move(member), State::admitted);
     common.saw(path_, true);
+    const auto judgement = judge(seats_in_order(children), last_of(member.node));
     switch (judgement.verdict) {
         case Verdict::admitted:
             member.admitted = true;
             return finish(common, std::move(member), State::admitted);
         case Verdict::waits:
-            if (contender_.patience == Patience::none) {
-                return take_out(
-                    common, member.node,
-                    std::vector<Entry>{{{contender_.resource, contender_.nonce, {}}, {}}});
-            }
-            for (const std::string& watched : judgement.watched) {
-                member.watched.push_back(below(path_, watched));
-            }
-            member.next = judgement.next;
-            return finish(common, std::move(member), State::waiting);
+            return wait_in_line(common, std::move(member), judgement);
         case Verdict::conflict:
             return take_out(common, member.node,
                             conflict(common.ensemble(), judgement.capacity_ahead));
@@ -222,6 +211,15 @@ void Entering::judged(Common& common, std::string node, const Stat& stat,
             // Its session has ended, or somebody has removed it, between the two.
             return finish_gone();
     }
+}
+
+void Entering::wait_in_line(Common& common, Member member, const Judgement& judgement) {
+    if (contender_.patience == Patience::none) return take_out(common, member.node, gone());
+    for (const std::string& node : judgement.watched) {
+        member.watched.push_back(below(path_, node));
+    }
+    member.next = judgement.next;
+    finish(common, std::move(member), State::waiting);
 }
 
 void Entering::look_at_holder(Common& common) {
@@ -300,9 +298,12 @@ void Entering::finish(Common& common, Member member, State state) {
     flight_->complete(std::vector<Entry>{std::move(entry)});
 }
 
+std::vector<Entry> Entering::gone() const {
+    return {{.ticket = {contender_.resource, contender_.nonce, {}}, .standing = {}}};
+}
+
 void Entering::finish_gone() {
-    flight_->complete(std::vector<Entry>{
-        {.ticket = {contender_.resource, contender_.nonce, {}}, .standing = {}}});
+    flight_->complete(gone());
 }
 
 void Entering::fail(Failure failure) {

@@ -45,6 +45,7 @@ private:
 
     void judged(Common& common, std::string node, const Stat& stat,
                 const std::vector<std::string>& children);
+    void wait_in_line(Common& common, Member member, const Judgement& judgement);
     void look_at_holder(Common& common);
     void holder_seen(Common& common, Answer answer);
     void replace_container(Common& common);
@@ -52,6 +53,7 @@ private:
 
     void take_out(Common& common, std::string node, Result<std::vector<Entry>> result);
     void finish(Common& common, Member member, Standing::State state);
+    std::vector<Entry> gone() const;
     void finish_gone();
     void fail(Failure failure);
     bool has_time() const { return BootClock::now() < deadline_; }

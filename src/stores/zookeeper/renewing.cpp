@@ -41,13 +41,9 @@ std::vector<Operation> looks_at(std::vector<Asked>& asked) {
 
 Standing standing_by(Common& common, const Asked& one, const Reply& reply) {
     if (one.member.node.empty()) return {.state = State::waiting};
-    if (!one.member.admitted) {
-        return common.stands(one.member,
-                             reply.ok() ? reply.children() : std::vector<std::string>{});
-    }
-    const bool same =
-        reply.ok() && static_cast<std::uint64_t>(reply.stat().czxid) == one.member.fence;
-    if (same) return {.state = State::admitted, .fence = one.member.fence};
+    if (!one.member.admitted || one.member.is_barging()) return common.stands(one.member, reply);
+    // A sequential node is never made twice.
+    if (reply.ok()) return {.state = State::admitted, .fence = one.member.fence};
     common.roster.remove(one.member.nonce());
     return {};
 }

@@ -101,24 +101,17 @@ Pending<Standing> ZookeeperStore::standing(const Ticket& ticket) {
     const auto member = common_->roster.find(ticket.nonce);
     if (!member) return Standing{};
     if (member->node.empty()) return standing_of_barging(*member);
-    if (member->its_turn) return common_->stands(*member, {});
+    if (member->its_turn) return common_->its_turn(*member);
     const auto flight = std::make_shared<Flight<Standing>>(common_->wire);
-    common_->submit(
-        {.operations = {list_children(member->path), look_at_node(member->node)}},
-        [nonce = member->nonce(), flight](Common& alive, const Answer& answer) {
-            if (!answer.result.ok()) return flight->complete(answer.result.failure());
-            const auto& replies = answer.result.value();
-            const auto present = alive.roster.find(nonce);
-            if (!present) return flight->complete(Standing{});
-            if (present->is_barging()) {
-                const bool there = replies[1].ok();
-                return flight->complete(
-                    there ? Standing{.state = State::admitted, .fence = present->fence}
-                          : Standing{});
-            }
-            flight->complete(alive.stands(
-                *present, replies[0].ok() ? replies[0].children() : std::vector<std::string>{}));
-        });
+    Operation look =
+        member->is_barging() ? look_at_node(member->node) : list_children(member->path);
+    common_->submit({.operations = {std::move(look)}},
+                    [nonce = member->nonce(), flight](Common& alive, const Answer& answer) {
+                        if (!answer.result.ok()) return flight->complete(answer.result.failure());
+                        const auto present = alive.roster.find(nonce);
+                        if (!present) return flight->complete(Standing{});
+                        flight->complete(alive.stands(*present, answer.result.value().front()));
+                    });
     return Pending<Standing>(flight);
 }
 

@@ -1,13 +1,11 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -20,7 +18,7 @@
 #include "stores/zookeeper/ensemble.hpp"
 #include "stores/zookeeper/link.hpp"
 #include "stores/zookeeper/operations.hpp"
-#include "stores/zookeeper/proof.hpp"
+#include "stores/zookeeper/session.hpp"
 
 namespace holdfast::inline v0::zookeeper {
 
@@ -78,8 +76,9 @@ public:
     void watch(const std::string& path);
 
     /// As negotiated with the servers.
-    std::chrono::milliseconds session_timeout() const noexcept { return session_timeout_.load(); }
-    std::int64_t session() const noexcept { return session_id_.load(); }
+    std::chrono::milliseconds session_timeout() const noexcept { return session_.timeout(); }
+    /// 0: there is none now.
+    std::int64_t session() const noexcept { return session_.id(); }
     /// See Standing::counted_from.
     Moment counted_from(Moment sent, std::chrono::nanoseconds lease) const;
     const Ensemble& ensemble() const noexcept { return ensemble_; }
@@ -104,9 +103,7 @@ private:
     std::optional<Moment> earliest(std::optional<Moment> until) const;
     void serve(Moment now, Due& due);
     void connect(Moment now, Due& due);
-    std::string greeting() const;
     void attached(Due& due);
-    void session_ended(Due& due);
     void attempt_failed(const Failure& failure, Moment now, Due& due);
     void keep_alive(Moment now);
     void give_up_silent(Moment now, Due& due);
@@ -119,7 +116,6 @@ private:
     void stir(Event event, Due& due);
     void flush(Lock& lock);
     bool may_send() const;
-    bool is_stale(Moment now) const;
     bool is_needed() const;
     bool unwatch(const std::string& path);
     void say_goodbye() noexcept;
@@ -131,18 +127,12 @@ private:
 
     mutable std::mutex mutex_;
     std::weak_ptr<Listener> listener_;
+    Session session_{ensemble_};
     Link link_;
     net::Backoff backoff_;
     std::size_t server_;             ///< whose turn it is
     std::size_t failed_in_row_ = 0;  ///< attempts
     bool start_over_ = false;        ///< the connection has been idle for too long
-
-    std::atomic<std::chrono::milliseconds> session_timeout_{};
-    std::atomic<std::int64_t> session_id_{0};
-    std::string session_password_;
-    std::int64_t last_zxid_ = 0;
-    Proof proof_;
-    std::set<std::string> watched_;
 
     std::deque<Request> outbox_;  ///< not yet handed to the connection
     std::deque<Request> in_flight_;

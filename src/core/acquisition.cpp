@@ -20,32 +20,29 @@ Failure thrown_out() {
 
 }  // namespace
 
-Acquisition::Acquisition(std::vector<Contender> contenders, bool together) : together_(together) {
-    assert(!contenders.empty());
-    parts_.reserve(contenders.size());
-    for (Contender& contender : contenders) parts_.push_back({.contender = std::move(contender)});
+Acquisition::Acquisition(std::vector<Contender> contenders, bool together)
+    : contenders_(std::move(contenders)), parts_(contenders_.size()), together_(together) {
+    assert(!contenders_.empty());
 }
 
-Acquisition::Action Acquisition::resume(const Event& event) {
+Acquisition::Action Acquisition::resume(Event event) {
     // What still comes in after the end concerns nobody.
     if (end_ != End::none) return {.what = Do::pass};
-    return std::visit([this](const auto& one) { return on(one); }, event);
+    return std::visit([this](auto& one) { return on(one); }, event);
 }
 
-std::vector<Contender> Acquisition::to_enter() const {
-    const std::size_t count = together_ ? parts_.size() - current_ : 1;
-    std::vector<Contender> contenders;
-    contenders.reserve(count);
-    for (std::size_t i = current_; i < current_ + count; ++i) {
-        contenders.push_back(parts_[i].contender);
-    }
-    return contenders;
+std::span<const Contender> Acquisition::to_enter() const {
+    return std::span(contenders_).subspan(current_, together_ ? std::dynamic_extent : 1);
 }
 
 std::vector<Ticket> Acquisition::leftovers() const {
     std::vector<Ticket> tickets;
-    for (const Part& part : parts_) {
-        if (part.where != Where::outside) tickets.push_back(part.ticket);
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        if (parts_[i].where == Where::perhaps) {
+            tickets.push_back({contenders_[i].resource, contenders_[i].nonce, {}});
+        } else if (parts_[i].where != Where::outside) {
+            tickets.push_back(parts_[i].ticket);
+        }
     }
     return tickets;
 }
@@ -56,15 +53,12 @@ Acquisition::Action Acquisition::on(const Started&) {
 
 Acquisition::Action Acquisition::enter_next() {
     const std::size_t last = together_ ? parts_.size() : current_ + 1;
-    for (std::size_t i = current_; i < last; ++i) {
-        parts_[i].where = Where::perhaps;
-        parts_[i].ticket = {parts_[i].contender.resource, parts_[i].contender.nonce, {}};
-    }
+    for (std::size_t i = current_; i < last; ++i) parts_[i].where = Where::perhaps;
     answer_due_ = true;
     return {.what = Do::enter};
 }
 
-Acquisition::Action Acquisition::on(const Entered& event) {
+Acquisition::Action Acquisition::on(Entered& event) {
     answer_due_ = false;
     if (!event.result.ok()) {
         if (event.result.failure().effect == Effect::none) {
@@ -72,16 +66,16 @@ Acquisition::Action Acquisition::on(const Entered& event) {
         }
         return fail(event.result.failure());
     }
-    const auto& entries = event.result.value();
+    auto& entries = event.result.value();
     const bool refused = entries.back().standing.state == State::gone;
     const std::size_t first = current_;
     for (std::size_t i = first; i < parts_.size(); ++i) parts_[i].where = Where::outside;
     if (refused) {
-        if (parts_[first].contender.patience == Patience::none) return finish(End::busy);
+        if (contenders_[first].patience == Patience::none) return finish(End::busy);
         return fail(thrown_out());
     }
-    for (const Entry& entry : entries) {
-        parts_[current_].ticket = entry.ticket;
+    for (Entry& entry : entries) {
+        parts_[current_].ticket = std::move(entry.ticket);
         if (entry.standing.state != State::admitted) {
             parts_[current_].where = Where::waiting;
             return now_standing(entry.standing);
@@ -130,7 +124,7 @@ Acquisition::Action Acquisition::on(const Renewed& event) {
     parts_[event.index].where = Where::outside;
     return fail({errc::lost, Effect::none,
                  "its hold ended at the store while waiting for " +
-                     parts_[std::min(current_, parts_.size() - 1)].contender.resource +
+                     contenders_[std::min(current_, parts_.size() - 1)].resource +
                      "; acquire again"});
 }
 
@@ -206,7 +200,7 @@ Acquisition::Action Acquisition::fail(Failure failure) {
 }
 
 std::chrono::nanoseconds Acquisition::retry_delay() const {
-    return std::clamp<std::chrono::nanoseconds>(parts_[current_].contender.lease / 12, 10ms, 1s);
+    return std::clamp<std::chrono::nanoseconds>(contenders_[current_].lease / 12, 10ms, 1s);
 }
 
 }  // namespace holdfast::inline v0::core

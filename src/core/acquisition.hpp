@@ -67,25 +67,25 @@ public:
 
     enum class End : std::uint8_t { none, admitted, busy, stopped, failed };
 
-    /// One contender on its way.
+    /// How far one contender has come.
     struct Part {
-        Contender contender;
         enum class Where : std::uint8_t {
             outside,
             perhaps,
             waiting,
             admitted
         } where = Where::outside;
-        Ticket ticket{};
+        Ticket ticket{};  ///< as the store answered
         std::uint64_t fence = 0;
     };
 
     /// `together`: the store enters several contenders in one request.
     Acquisition(std::vector<Contender> contenders, bool together);
 
-    Action resume(const Event& event);
+    Action resume(Event event);
 
-    std::vector<Contender> to_enter() const;
+    const std::vector<Contender>& contenders() const { return contenders_; }
+    std::span<const Contender> to_enter() const;
     const Ticket& waiting() const { return parts_[current_].ticket; }
     std::size_t waiting_index() const { return current_; }
     const std::vector<Part>& parts() const { return parts_; }
@@ -97,7 +97,7 @@ public:
 
 private:
     Action on(const Started& event);
-    Action on(const Entered& event);
+    Action on(Entered& event);
     Action on(const Asked& event);
     Action on(const Claimed& event);
     Action on(const Moved& event);
@@ -117,7 +117,8 @@ private:
     void admit_current(std::uint64_t fence);
     std::chrono::nanoseconds retry_delay() const;
 
-    std::vector<Part> parts_;
+    const std::vector<Contender> contenders_;
+    std::vector<Part> parts_;  ///< one for each
     bool together_;
     std::size_t current_ = 0;
     bool answer_due_ = false;

@@ -38,8 +38,7 @@ void Contest::perform(Action action, Consume consume) {
     const Moment sent = context_->clock().now();
     switch (action.what) {
         case Do::enter:
-            consume(store.enter(machine_.to_enter()),
-                    [this, sent](auto result) { return entered(std::move(result), sent); });
+            enter(sent, consume);
             break;
         case Do::ask:
             consume(store.standing(machine_.waiting()),
@@ -47,13 +46,34 @@ void Contest::perform(Action action, Consume consume) {
             break;
         case Do::claim:
             consume(store.renew({&machine_.waiting(), 1},
-                                machine_.parts()[machine_.waiting_index()].contender.lease),
+                                machine_.contenders()[machine_.waiting_index()].lease),
                     [this, sent](auto result) { return claimed(std::move(result), sent); });
             break;
         case Do::wait:
         case Do::pass:
         case Do::finish:
             break;
+    }
+}
+
+template <class Consume>
+void Contest::enter(Moment sent, Consume consume) {
+    auto pending = context_->store().enter(machine_.to_enter());
+    // While the server works: whoever waits for its answer goes on the sooner after it.
+    prepare();
+    consume(std::move(pending),
+            [this, sent](auto result) { return entered(std::move(result), sent); });
+}
+
+/// What it takes to be admitted.
+void Contest::prepare() {
+    if (hold_) return;
+    const auto& contenders = machine_.contenders();
+    hold_ = std::make_shared<HoldState>(
+        context_, std::string(context_->name_of(contenders.front().resource)));
+    kept_.reserve(contenders.size());
+    for (const Contender& one : contenders) {
+        kept_.push_back(std::make_shared<Kept>(one.lease, kept_.size()));
     }
 }
 
@@ -65,18 +85,15 @@ Contest::Event Contest::entered(Result<std::vector<Entry>> result, Moment sent) 
 }
 
 void Contest::keep(const Entry& entry, Moment sent) {
-    const std::size_t index = kept_.size();
-    kept_.push_back(
-        std::make_shared<Kept>(entry.ticket, machine_.parts()[index].contender.lease, index));
-    context_->keeper().keep(kept_.back(), entry.standing.counted_from.value_or(sent),
-                            shared_from_this());
+    context_->keeper().keep(kept_[entered_++], entry.ticket,
+                            entry.standing.counted_from.value_or(sent), shared_from_this());
 }
 
 Contest::Event Contest::claimed(Result<std::vector<Standing>> result, Moment sent) {
     if (result.ok()) {
         const Standing& standing = result.value().front();
         if (standing.state != Standing::State::gone) {
-            context_->keeper().confirm(*kept_.back(), standing.counted_from.value_or(sent));
+            context_->keeper().confirm(*kept_[entered_ - 1], standing.counted_from.value_or(sent));
         }
     }
     return Acquisition::Claimed{std::move(result)};
@@ -157,13 +174,12 @@ Outcome Contest::admitted() {
     std::vector<std::uint64_t> fences;
     fences.reserve(machine_.parts().size());
     for (const auto& part : machine_.parts()) fences.push_back(part.fence);
-    auto hold = std::make_shared<HoldState>(context_, kept_, std::move(fences));
-    for (const auto& kept : kept_) context_->keeper().hand_over(*kept, hold);
+    hold_->admit(std::move(kept_), std::move(fences));
     if (auto* observer = context_->observer()) {
-        observer->acquired(hold->name(), hold->fences().front(),
+        observer->acquired(hold_->name(), hold_->fences().front(),
                            context_->clock().now() - started_);
     }
-    return {.end = End::admitted, .hold = std::move(hold)};
+    return {.end = End::admitted, .hold = std::move(hold_)};
 }
 
 namespace {
@@ -186,7 +202,7 @@ private:
     Outcome drive() {
         Event event = Acquisition::Started{};
         for (;;) {
-            const Action action = resume(event);
+            const Action action = resume(std::move(event));
             switch (action.what) {
                 case Do::finish:
                     return finish([this](const Ticket& ticket) { leave(ticket); });
@@ -244,7 +260,7 @@ private:
         }
         const auto self = shared_from_this();
         for (;;) {
-            while (auto event = take_event()) step_or_fall(*event);
+            while (auto event = take_event()) step_or_fall(*std::move(event));
             const std::lock_guard guard(mutex_);
             if (!std::exchange(more_, false)) {
                 running_ = false;
@@ -253,10 +269,10 @@ private:
         }
     }
 
-    void step_or_fall(const Event& event) {
+    void step_or_fall(Event event) {
         if (!done_) return;
         try {
-            step(event);
+            step(std::move(event));
         } catch (const std::exception& error) {
             fall(error);
         }
@@ -270,8 +286,8 @@ private:
                  .failure = Failure{errc::unreachable, Effect::unknown, error.what()}});
     }
 
-    void step(const Event& event) {
-        const Action action = resume(event);
+    void step(Event event) {
+        const Action action = resume(std::move(event));
         switch (action.what) {
             case Do::finish:
                 end();

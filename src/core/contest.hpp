@@ -50,7 +50,7 @@ protected:
     void post(Event event);
     std::optional<Event> take_event();
 
-    Action resume(const Event& event) { return machine_.resume(event); }
+    Action resume(Event event) { return machine_.resume(std::move(event)); }
     /// Asks the store for what the action wants. `consume(pending, to_event)` awaits the answer in
     /// the driver's way and turns it into the next event.
     template <class Consume>
@@ -63,7 +63,7 @@ protected:
     void abandon();
 
     bool failed() const { return machine_.end() == Acquisition::End::failed; }
-    std::chrono::milliseconds lease() const { return machine_.parts().front().contender.lease; }
+    std::chrono::milliseconds lease() const { return machine_.contenders().front().lease; }
 
     const std::shared_ptr<Context> context_;
 
@@ -73,6 +73,9 @@ private:
         void operator()() const { contest->post(Acquisition::Stopped{}); }
     };
 
+    template <class Consume>
+    void enter(Moment sent, Consume consume);
+    void prepare();
     Event entered(Result<std::vector<Entry>> result, Moment sent);
     Event claimed(Result<std::vector<Standing>> result, Moment sent);
     void keep(const Entry& entry, Moment sent);
@@ -85,7 +88,9 @@ private:
     const std::optional<std::chrono::nanoseconds> patience_;
     const std::stop_token stop_;
     const Moment started_;
-    std::vector<std::shared_ptr<Kept>> kept_;
+    std::shared_ptr<HoldState> hold_;
+    std::vector<std::shared_ptr<Kept>> kept_;  ///< one for each contender
+    std::size_t entered_ = 0;                  ///< so many of them are kept
 
     std::mutex inbox_mutex_;
     std::vector<Event> inbox_;

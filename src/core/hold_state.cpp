@@ -5,12 +5,15 @@
 
 namespace holdfast::inline v0::core {
 
-HoldState::HoldState(std::shared_ptr<Context> context, std::vector<std::shared_ptr<Kept>> kept,
-                     std::vector<std::uint64_t> fences)
-    : context_(std::move(context)),
-      kept_(std::move(kept)),
-      fences_(std::move(fences)),
-      name_(context_->name_of(kept_.front()->ticket().resource)) {}
+HoldState::HoldState(std::shared_ptr<Context> context, std::string name)
+    : context_(std::move(context)), name_(std::move(name)) {}
+
+void HoldState::admit(std::vector<std::shared_ptr<Kept>> kept, std::vector<std::uint64_t> fences) {
+    kept_ = std::move(kept);
+    fences_ = std::move(fences);
+    const auto self = shared_from_this();
+    for (const auto& one : kept_) context_->keeper().hand_over(*one, self);
+}
 
 Moment HoldState::valid_until() const noexcept {
     Moment earliest = Moment::max();

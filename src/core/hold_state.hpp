@@ -18,10 +18,13 @@
 namespace holdfast::inline v0::core {
 
 /// What stands behind a Hold: one or several admitted contenders that stand and fall together.
+/// Nobody but the contest knows it before they are.
 class HoldState final : public KeptListener, public std::enable_shared_from_this<HoldState> {
 public:
-    HoldState(std::shared_ptr<Context> context, std::vector<std::shared_ptr<Kept>> kept,
-              std::vector<std::uint64_t> fences);
+    HoldState(std::shared_ptr<Context> context, std::string name);
+
+    /// From now on it hears of them.
+    void admit(std::vector<std::shared_ptr<Kept>> kept, std::vector<std::uint64_t> fences);
 
     static Hold hold(std::shared_ptr<HoldState> state) noexcept { return Hold(std::move(state)); }
 
@@ -44,9 +47,9 @@ private:
     Released give_back() noexcept;
 
     const std::shared_ptr<Context> context_;
-    const std::vector<std::shared_ptr<Kept>> kept_;
-    const std::vector<std::uint64_t> fences_;
     const std::string name_;
+    std::vector<std::shared_ptr<Kept>> kept_;
+    std::vector<std::uint64_t> fences_;
     std::atomic<Loss> loss_{Loss::none};
     std::stop_source lost_;
     std::mutex release_mutex_;

@@ -22,8 +22,9 @@ Keeper::Keeper(Store& store, const Clock& clock, Alarm& renewing, Alarm& telling
       telling_(telling),
       renewal_failed_(std::move(renewal_failed)) {}
 
-void Keeper::keep(const std::shared_ptr<Kept>& kept, Moment from,
+void Keeper::keep(const std::shared_ptr<Kept>& kept, Ticket ticket, Moment from,
                   const std::shared_ptr<KeptListener>& listener) {
+    kept->ticket_ = std::move(ticket);
     const std::lock_guard guard(mutex_);
     kept->listener_ = listener;
     kept->counted_from_ = from;

@@ -32,8 +32,7 @@ public:
 /// A contender whose lease is renewed.
 class Kept {
 public:
-    Kept(Ticket ticket, std::chrono::milliseconds lease, std::size_t index)
-        : ticket_(std::move(ticket)), lease_(lease), index_(index) {}
+    Kept(std::chrono::milliseconds lease, std::size_t index) : lease_(lease), index_(index) {}
 
     const Ticket& ticket() const noexcept { return ticket_; }
     std::chrono::milliseconds lease() const noexcept { return lease_; }
@@ -45,7 +44,7 @@ private:
     friend class Keeper;
     using Agenda = std::multimap<Moment, std::shared_ptr<Kept>>;
 
-    const Ticket ticket_;
+    Ticket ticket_;  ///< the same from when it is kept
     const std::chrono::milliseconds lease_;
     const std::size_t index_;
     std::atomic<Moment> valid_until_{Moment{}};
@@ -73,7 +72,7 @@ public:
     void belong_to(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
 
     /// Starts renewing what was confirmed by a request sent at `from`.
-    void keep(const std::shared_ptr<Kept>& kept, Moment from,
+    void keep(const std::shared_ptr<Kept>& kept, Ticket ticket, Moment from,
               const std::shared_ptr<KeptListener>& listener);
     /// Somebody else wants to know from now on, also when it is over already.
     void hand_over(Kept& kept, const std::shared_ptr<KeptListener>& listener);

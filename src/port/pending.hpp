@@ -26,22 +26,22 @@ public:
     void on_orphan(Callback<void(Result<T>)> orphan) { orphan_ = std::move(orphan); }
 
     /// Called once, by the store, as one of the callbacks of a Wire's turn: with no lock and no
-    /// leadership held.
+    /// leadership held. The wire must outlive the call, whatever the one who is told does.
     void complete(Result<T> result) {
         Callback<void(Result<T>)> callback;
-        {
-            const std::lock_guard guard(mutex_);
-            if (!wanted_) {
-                callback = std::move(orphan_);
-            } else if (then_) {
-                callback = std::move(then_);
-                interest_.reset();
-            } else {
-                result_ = std::move(result);
-                wire_.signal(waiter_);
-                return;
-            }
+        std::unique_lock lock(mutex_);
+        if (!wanted_) {
+            callback = std::move(orphan_);
+        } else if (then_) {
+            callback = std::move(then_);
+            interest_.reset();
+        } else {
+            result_ = std::move(result);
+            // Whoever wakes takes the result at once, and must not find the lock taken.
+            lock.unlock();
+            return wire_.signal(waiter_);
         }
+        lock.unlock();
         if (!callback) return;
         const CallbackScope scope;
         callback(std::move(result));

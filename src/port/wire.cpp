@@ -97,8 +97,9 @@ void Wire::lead(Lock& lock, Waiter* waiter, std::optional<Moment> until) {
     State& state = *state_;
     state.led = true;
     state.leader = waiter;
+    // Its room is used again: it is wanted in every turn.
+    Due due = std::move(state.spare);
     lock.unlock();
-    Due due;
     std::exception_ptr failure;
     try {
         turn(until, due);
@@ -109,7 +110,10 @@ void Wire::lead(Lock& lock, Waiter* waiter, std::optional<Moment> until) {
     lock.lock();
     state.led = false;
     state.leader = nullptr;
-    if (due.empty() && !failure) return;
+    if (due.empty() && !failure) {
+        state.spare = std::move(due);
+        return;
+    }
     // Nobody is woken to lead meanwhile: callbacks are short, and this thread leads on unless one
     // of them was for itself. A change of threads for every answer would cost more than it brings.
     lock.unlock();
@@ -119,6 +123,7 @@ void Wire::lead(Lock& lock, Waiter* waiter, std::optional<Moment> until) {
         due.clear();
     }
     lock.lock();
+    state.spare = std::move(due);
     if (!failure) return;
     pass_on(state);
     std::rethrow_exception(failure);

@@ -90,6 +90,9 @@ protected:
     /// run after the leadership was passed on.
     virtual void turn(std::optional<Moment> until, Due& due);
 
+    /// During a turn: whether a caller leads, who waits for something himself, and not the pump.
+    bool led_by_caller() const noexcept { return state_->leader != nullptr; }
+
     /// Readable when the turn in progress should end; turn() calls take_interrupt() then.
     int interrupt_descriptor() const noexcept;
     void take_interrupt() noexcept;
@@ -111,6 +114,7 @@ private:
         std::size_t interests = 0;
         bool closed = false;
         std::condition_variable pump_wanted;
+        Due spare;  ///< empty
         int interrupt = -1;
         ~State();
     };

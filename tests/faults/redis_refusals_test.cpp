@@ -246,7 +246,6 @@ protected:
 TEST_F(RedisWrongType, UnderAKeyThatEnterReadsIsToldAndNothingIsTouched) {
     const std::pair<std::string, std::string> cases[] = {
         {"holdfast", "{holdfast/orders}"},
-        {"holdfast", "{holdfast/orders}:fence"},
         {"plain", "orders"},
         {"plain", "holdfast_fence:{orders}"},
         {"redisson", "orders"},

@@ -24,9 +24,8 @@ constexpr std::chrono::milliseconds patience_with_one_that_starts = 250ms;
 /// Nothing when it is not there, or silent for so long.
 std::optional<std::string> answer_of(int port, const std::string& word,
                                      std::chrono::milliseconds limit) {
-    const Socket socket = connect_to_port(port);
+    const Socket socket = connect_to_port(port, limit);
     if (!socket) return std::nullopt;
-    limit_waiting(socket, limit);
     if (!send_all(socket, word)) return std::nullopt;
     std::string answer;
     char buffer[16 * 1024];

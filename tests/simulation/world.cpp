@@ -1,6 +1,7 @@
 #include "simulation/world.hpp"
 
 #include <algorithm>
+#include <memory>
 
 namespace holdfast::simulation {
 

@@ -1,5 +1,6 @@
 #include "stores/net/socket.hpp"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -26,7 +27,8 @@ Socket::Transfer failed(int error) {
 
 class PlainSocket final : public Socket {
 public:
-    PlainSocket(const Endpoint& endpoint) {
+    PlainSocket(const Endpoint& endpoint, std::optional<std::chrono::milliseconds> patience)
+        : patience_(patience) {
         const int family = endpoint.storage.ss_family;
         descriptor_ = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         if (descriptor_ < 0) throw out_of_descriptors();
@@ -52,17 +54,22 @@ public:
         int error = 0;
         socklen_t size = sizeof error;
         getsockopt(descriptor_, SOL_SOCKET, SO_ERROR, &error, &size);
-        return error == 0 ? Transfer{}
-                          : Transfer{.outcome = Outcome::failed, .why = in_words(error)};
+        if (error != 0) return {.outcome = Outcome::failed, .why = in_words(error)};
+        if (patience_) let_it_block(*patience_);
+        return {};
     }
     Transfer read(char* buffer, std::size_t size) override {
-        const ssize_t count = recv(descriptor_, buffer, size, 0);
-        if (count < 0) return failed(errno);
-        if (count == 0) return {.outcome = Outcome::closed};
-        return {.bytes = static_cast<std::size_t>(count)};
+        return received(recv(descriptor_, buffer, size, MSG_DONTWAIT));
+    }
+    std::optional<std::chrono::milliseconds> patience() const noexcept override {
+        return patience_;
+    }
+    Transfer await(char* buffer, std::size_t size) override {
+        return received(recv(descriptor_, buffer, size, 0));
     }
     Transfer write(std::string_view bytes) override {
-        const ssize_t count = send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        const ssize_t count =
+            send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (count < 0) return failed(errno);
         return {.bytes = static_cast<std::size_t>(count)};
     }
@@ -71,6 +78,21 @@ public:
     void shut_down() noexcept override { shutdown(descriptor_, SHUT_RDWR); }
 
 private:
+    static Transfer received(ssize_t count) {
+        if (count < 0) return failed(errno);
+        if (count == 0) return {.outcome = Outcome::closed};
+        return {.bytes = static_cast<std::size_t>(count)};
+    }
+
+    void let_it_block(std::chrono::milliseconds longest) {
+        const auto seconds = std::chrono::floor<std::chrono::seconds>(longest);
+        const timeval limit{.tv_sec = seconds.count(),
+                            .tv_usec = std::chrono::microseconds{longest - seconds}.count()};
+        setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+        fcntl(descriptor_, F_SETFL, 0);
+    }
+
+    const std::optional<std::chrono::milliseconds> patience_;
     int descriptor_ = -1;
     int connect_error_ = 0;
 };
@@ -88,9 +110,10 @@ Socket::Transfer write_all(Socket& socket, std::string_view bytes) {
 }
 
 std::shared_ptr<Socket> connect_to(const Address& address, const Endpoint& endpoint) {
-    auto plain = std::make_unique<PlainSocket>(endpoint);
-    if (address.reach != Address::Reach::tls) return plain;
-    return secured(address, std::move(plain));
+    if (address.reach != Address::Reach::tls) {
+        return std::make_shared<PlainSocket>(endpoint, address.request_timeout);
+    }
+    return secured(address, std::make_unique<PlainSocket>(endpoint, std::nullopt));
 }
 
 }  // namespace holdfast::inline v0::net

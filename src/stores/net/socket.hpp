@@ -2,9 +2,11 @@
 
 #include <sys/socket.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,7 +20,8 @@ struct Endpoint {
     socklen_t size = 0;
 };
 
-/// A byte stream to the server that never blocks. One thread may read while another writes.
+/// A byte stream to the server that never blocks unless it is asked to. One thread may read while
+/// another writes.
 class Socket {
 public:
     enum class Outcome : std::uint8_t {
@@ -38,6 +41,10 @@ public:
     /// Goes on with what must happen before bytes can be sent.
     virtual Transfer establish() = 0;
     virtual Transfer read(char* buffer, std::size_t size) = 0;
+    /// How long await() blocks at most; nothing when it cannot: then poll() and read().
+    virtual std::optional<std::chrono::milliseconds> patience() const noexcept { return {}; }
+    /// As read(), but blocks until something has come, and spares the poll() before it.
+    virtual Transfer await(char* buffer, std::size_t size) { return read(buffer, size); }
     virtual Transfer write(std::string_view bytes) = 0;
     /// What to poll for while it is being established: POLLIN or POLLOUT.
     virtual short wanted() const noexcept = 0;

@@ -2,9 +2,12 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <new>
+
+#include "stores/redis/nonce_text.hpp"
 
 namespace holdfast::inline v0::redis {
 
@@ -28,42 +31,62 @@ std::string sha1(std::string_view text) {
 /// Of an enter with names of usual length.
 constexpr std::size_t usual_size = 480;
 
-/// "$13\r\n": what comes before the words of a command, or before one of them.
-class Header {
-public:
-    Header(char kind, std::size_t count) : text_{kind} {
-        end_ = std::to_chars(text_.begin() + 1, text_.end(), count).ptr;
-        *end_++ = '\r';
-        *end_++ = '\n';
+/// "$13\r\n": comes before a word, and with a star before all words.
+constexpr std::size_t longest_header = 24;
+
+char* write_header(char* to, char kind, std::size_t count) {
+    *to++ = kind;
+    if (count < 10) {
+        *to++ = static_cast<char>('0' + count);
+    } else {
+        to = std::to_chars(to, to + longest_header, count).ptr;
     }
-    std::string_view text() const { return {text_.begin(), end_}; }
+    *to++ = '\r';
+    *to++ = '\n';
+    return to;
+}
 
-private:
-    std::array<char, 24> text_;
-    char* end_;
-};
-
-// hiredis has this too, but prints each number with sprintf: a third of all that was executed in
-// this process for a request.
 void append_word(std::string& bytes, std::string_view word) {
-    bytes += Header('$', word.size()).text();
+    std::array<char, longest_header> header;
+    bytes.append(header.data(), write_header(header.data(), '$', word.size()));
     bytes += word;
     bytes += "\r\n";
 }
 
+std::string words_for(std::string_view command, std::string_view script) {
+    std::string words;
+    append_word(words, command);
+    append_word(words, script);
+    return words;
+}
+
 }  // namespace
 
-Script::Script(std::string_view text) : text_(text), digest_(sha1(text)) {}
+Script::Script(std::string_view text)
+    : text_(text), digest_(sha1(text)), words_(words_for("EVALSHA", digest_)) {}
 
-Command::Command(const Script& script, const std::vector<std::string>& keys) : script_(&script) {
-    bytes_.reserve(usual_size);
-    *this << keys.size();
-    for (const std::string& key : keys) *this << key;
+/// Room for a word of at most `size` bytes, and where to write it once its header stands there.
+char* Command::begin_word(std::size_t size) {
+    const std::size_t needed = size_ + longest_header + size + 2;
+    if (needed > capacity_) {
+        const std::size_t capacity = std::max(2 * needed, usual_size);
+        auto bytes = std::make_unique_for_overwrite<char[]>(capacity);
+        std::copy_n(bytes_.get(), size_, bytes.get());
+        bytes_ = std::move(bytes);
+        capacity_ = capacity;
+    }
+    ++words_;
+    return write_header(bytes_.get() + size_, '$', size);
+}
+
+void Command::end_word(char* end) {
+    *end++ = '\r';
+    *end++ = '\n';
+    size_ = static_cast<std::size_t>(end - bytes_.get());
 }
 
 Command& Command::operator<<(std::string_view word) {
-    append_word(bytes_, word);
-    ++words_;
+    end_word(std::ranges::copy(word, begin_word(word.size())).out);
     return *this;
 }
 
@@ -73,13 +96,25 @@ Command& Command::operator<<(std::uint64_t number) {
     return *this << std::string_view(digits.begin(), end);
 }
 
+Command& Command::operator<<(std::int64_t number) {
+    std::array<char, 20> digits;
+    const auto end = std::to_chars(digits.begin(), digits.end(), number).ptr;
+    return *this << std::string_view(digits.begin(), end);
+}
+
+Command& Command::operator<<(const Nonce& nonce) {
+    end_word(write_hex(nonce, begin_word(2 * nonce.bytes.size())));
+    return *this;
+}
+
 void Command::append_to(std::string& bytes) const {
-    bytes += Header('*', words_ + (script_ == nullptr ? 0 : 2)).text();
+    std::array<char, longest_header> header;
+    const std::size_t words = words_ + (script_ == nullptr ? 0 : 2);
+    bytes.append(header.data(), write_header(header.data(), '*', words));
     if (script_ != nullptr) {
-        append_word(bytes, brings_text_ ? "EVAL" : "EVALSHA");
-        append_word(bytes, brings_text_ ? script_->text() : script_->digest());
+        bytes += brings_text_ ? words_for("EVAL", script_->text()) : script_->words();
     }
-    bytes += bytes_;
+    bytes.append(bytes_.get(), size_);
 }
 
 }  // namespace holdfast::inline v0::redis

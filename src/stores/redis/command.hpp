@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "port/contender.hpp"
 
 namespace holdfast::inline v0::redis {
 
@@ -16,10 +18,13 @@ public:
 
     std::string_view text() const noexcept { return text_; }
     const std::string& digest() const noexcept { return digest_; }
+    /// The words that ask for it by its digest, as they are sent.
+    const std::string& words() const noexcept { return words_; }
 
 private:
     std::string_view text_;
     std::string digest_;
+    std::string words_;
 };
 
 /// One request to the server.
@@ -28,11 +33,14 @@ public:
     Command(std::initializer_list<std::string_view> words) {
         for (const std::string_view word : words) *this << word;
     }
-    /// Runs a script, by its digest. The script must outlive the command.
-    Command(const Script& script, const std::vector<std::string>& keys);
+    /// Runs a script, by its digest; so many keys come next. The script must outlive the command.
+    Command(const Script& script, std::size_t keys) : script_(&script) { *this << keys; }
 
     Command& operator<<(std::string_view word);
+    Command& operator<<(std::int64_t number);
     Command& operator<<(std::uint64_t number);
+    /// 32 hexadecimal digits.
+    Command& operator<<(const Nonce& nonce);
 
     /// Brings the script's text along from now on: the server did not know its digest.
     void by_text() noexcept { brings_text_ = true; }
@@ -42,10 +50,17 @@ public:
     void append_to(std::string& bytes) const;
 
 private:
+    char* begin_word(std::size_t size);
+    void end_word(char* end);
+
     const Script* script_ = nullptr;
     bool brings_text_ = false;
     std::size_t words_ = 0;  ///< without those that name the script
-    std::string bytes_;      ///< of these words, as they are sent
+    // These words, as they are sent. By pointer, for a string that grows word by word is most of
+    // what there is to do for a request.
+    std::unique_ptr<char[]> bytes_;
+    std::size_t size_ = 0;
+    std::size_t capacity_ = 0;
 };
 
 }  // namespace holdfast::inline v0::redis

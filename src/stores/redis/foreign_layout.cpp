@@ -4,6 +4,7 @@
 
 #include "stores/redis/key_name.hpp"
 #include "stores/redis/layout.hpp"
+#include "stores/redis/nonce_text.hpp"
 #include "stores/redis/redis_scripts.hpp"
 
 /// The layouts of others: the lock is theirs, so there is no line and no offer. Whoever waits does
@@ -24,9 +25,9 @@ constexpr char by_value = '=';
 constexpr std::string_view own_keys = "holdfast_";
 
 /// x: a lock; r, w: a reader or the writer of a read-write lock.
-char mode_of(const Contender& contender) {
-    if (contender.form != Form::read_write) return 'x';
-    return contender.weight == all ? 'w' : 'r';
+std::string_view mode_of(const Contender& contender) {
+    if (contender.form != Form::read_write) return "x";
+    return contender.weight == all ? "w" : "r";
 }
 
 struct Texts {
@@ -56,43 +57,44 @@ public:
     }
 
     Command enter(std::span<const Contender> contenders) const override {
-        std::vector<std::string> keys;
-        for (const Contender& one : contenders) keys.push_back(one.resource);
-        Command command(enter_, keys);
+        Command command(enter_, contenders.size());
+        for (const Contender& one : contenders) command << one.resource;
         command << (contenders.front().patience == Patience::wait ? "w" : "n");
         for (const Contender& one : contenders) {
-            command << hex_of(one.nonce) << one.owner << one.host << std::to_string(one.pid)
-                    << std::to_string(one.lease.count()) << std::string(1, mode_of(one))
-                    << (one.reenter ? "1" : "0");
+            command << one.nonce << one.owner << one.host << std::int64_t{one.pid}
+                    << one.lease.count() << mode_of(one) << (one.reenter ? "1" : "0");
         }
         return command;
     }
     Command standing(const Ticket& ticket, const Waiter* waiter) const override {
-        Command command(standing_, {ticket.resource});
-        return std::move(command << hex_of(ticket.nonce) << mode(ticket)
+        Command command(standing_, 1);
+        return std::move(command << ticket.resource << ticket.nonce << mode(ticket)
                                  << (waiter == nullptr ? "h" : "w"));
     }
     Command renew(std::span<const Renewal> renewals,
                   std::chrono::milliseconds lease) const override {
-        Command command(renew_, {renewals.front().ticket.resource});
-        command << std::to_string(lease.count());
+        Command command(renew_, 1);
+        command << renewals.front().ticket.resource << lease.count();
         for (const auto& [ticket, waiter] : renewals) {
             const Contender& one = waiter ? waiter->contender : Contender{};
-            command << hex_of(ticket.nonce) << (waiter ? "w" : "h") << mode(ticket) << one.owner
-                    << one.host << std::to_string(one.pid) << (one.reenter ? "1" : "0");
+            command << ticket.nonce << (waiter ? "w" : "h") << mode(ticket) << one.owner << one.host
+                    << std::int64_t{one.pid} << (one.reenter ? "1" : "0");
         }
         return command;
     }
     Command leave(const Ticket& ticket, std::chrono::milliseconds tombstone) const override {
-        Command command(leave_, {ticket.resource});
+        Command command(leave_, 1);
         const bool named = !ticket.place.empty() && ticket.place.front() == by_value;
-        return std::move(command << hex_of(ticket.nonce) << std::to_string(tombstone.count())
-                                 << (named ? ticket.place.substr(1) : std::string()));
+        const auto value = named ? std::string_view(ticket.place).substr(1) : std::string_view();
+        return std::move(command << ticket.resource << ticket.nonce << tombstone.count() << value);
     }
-    Command inspect(const std::string& key) const override { return {inspect_, {key}}; }
+    Command inspect(const std::string& key) const override {
+        Command command(inspect_, 1);
+        return std::move(command << key);
+    }
 
     std::string place_of(const Contender& contender, std::int64_t) const override {
-        return {mode_of(contender)};
+        return std::string(mode_of(contender));
     }
     /// Not all at the same moment, and not only when the holder's lease ends.
     std::optional<std::chrono::nanoseconds> look_again(std::int64_t milliseconds) const override {
@@ -139,8 +141,8 @@ public:
     bool waiters_wake_each_other() const override { return true; }
 
 private:
-    static std::string mode(const Ticket& ticket) {
-        return ticket.place.empty() ? "x" : ticket.place.substr(0, 1);
+    static std::string_view mode(const Ticket& ticket) {
+        return ticket.place.empty() ? "x" : std::string_view(ticket.place).substr(0, 1);
     }
 
     static Place place_from(const std::string& resource, const Reply& reply) {

@@ -9,6 +9,7 @@
 
 #include "stores/redis/key_name.hpp"
 #include "stores/redis/layout.hpp"
+#include "stores/redis/nonce_text.hpp"
 #include "stores/redis/redis_scripts.hpp"
 
 /// Our own layout: a line for each resource, offers to the next, pushes to whom they concern.
@@ -26,6 +27,22 @@ std::string random_client() {
         throw std::system_error(errno, std::generic_category(), "getentropy");
     }
     return hex_of(random);
+}
+
+/// A text in MessagePack.
+void append_packed(std::string_view text, std::string& packed) {
+    const std::size_t size = text.size();
+    if (size < 32) {
+        packed += static_cast<char>(0xa0U | size);
+    } else if (size < 256) {
+        packed += '\xd9';
+        packed += static_cast<char>(size);
+    } else {
+        packed += '\xda';
+        packed += static_cast<char>(size >> 8U);
+        packed += static_cast<char>(size & 0xffU);
+    }
+    packed += text;
 }
 
 Place place_from(const std::string& resource, const Reply& reply) {
@@ -65,7 +82,12 @@ public:
     }
 
     std::string key_of(std::string_view resource) const override {
-        return "{" + escaped(resource) + "}";
+        std::string key;
+        key.reserve(resource.size() + 2);
+        key += '{';
+        append_escaped(resource, key);
+        key += '}';
+        return key;
     }
 
     std::optional<std::string> objection_to(std::string_view) const override {
@@ -73,34 +95,35 @@ public:
     }
 
     Command enter(std::span<const Contender> contenders) const override {
-        std::vector<std::string> keys;
-        for (const Contender& one : contenders) keys.push_back(key_of(one.resource));
-        Command command(enter_, keys);
+        Command command(enter_, contenders.size());
+        for (const Contender& one : contenders) command << key_of(one.resource);
         for (const Contender& one : contenders) {
-            command << hex_of(one.nonce) << client_ << one.owner << one.host
-                    << std::to_string(one.pid) << one.weight << one.capacity
+            command << one.nonce << who(one) << one.weight << one.capacity
                     << (one.fairness == Fairness::fifo ? "f" : "b")
-                    << (one.patience == Patience::wait ? "w" : "n")
-                    << std::to_string(one.lease.count()) << (one.reenter ? "1" : "0");
+                    << (one.patience == Patience::wait ? "w" : "n") << one.lease.count()
+                    << (one.reenter ? "1" : "0");
         }
         return command;
     }
     Command standing(const Ticket& ticket, const Waiter*) const override {
-        Command command(standing_, {key_of(ticket.resource)});
-        return std::move(command << hex_of(ticket.nonce));
+        Command command(standing_, 1);
+        return std::move(command << key_of(ticket.resource) << ticket.nonce);
     }
     Command renew(std::span<const Renewal> renewals,
                   std::chrono::milliseconds lease) const override {
-        Command command(renew_, {key_of(renewals.front().ticket.resource)});
-        command << std::to_string(lease.count());
-        for (const Renewal& renewal : renewals) command << hex_of(renewal.ticket.nonce);
+        Command command(renew_, 1);
+        command << key_of(renewals.front().ticket.resource) << lease.count();
+        for (const Renewal& renewal : renewals) command << renewal.ticket.nonce;
         return command;
     }
     Command leave(const Ticket& ticket, std::chrono::milliseconds tombstone) const override {
-        Command command(leave_, {key_of(ticket.resource)});
-        return std::move(command << hex_of(ticket.nonce) << std::to_string(tombstone.count()));
+        Command command(leave_, 1);
+        return std::move(command << key_of(ticket.resource) << ticket.nonce << tombstone.count());
     }
-    Command inspect(const std::string& key) const override { return {inspect_, {key}}; }
+    Command inspect(const std::string& key) const override {
+        Command command(inspect_, 1);
+        return std::move(command << key);
+    }
 
     std::string place_of(const Contender&, std::int64_t number) const override {
         return std::to_string(number);
@@ -149,6 +172,17 @@ public:
     bool waiters_wake_each_other() const override { return false; }
 
 private:
+    /// As a contender's record has it.
+    std::string who(const Contender& one) const {
+        std::string packed;
+        packed.reserve(client_.size() + one.owner.size() + one.host.size() + 24);
+        append_packed(client_, packed);
+        append_packed(one.owner, packed);
+        append_packed(one.host, packed);
+        append_packed(std::to_string(one.pid), packed);
+        return packed;
+    }
+
     static std::optional<std::chrono::nanoseconds> pushed_look(std::string_view text) {
         std::int64_t milliseconds = 0;
         if (text.empty()) return std::nullopt;

@@ -1,6 +1,7 @@
 #include "stores/redis/key_name.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace holdfast::inline v0::redis {
 
@@ -8,17 +9,25 @@ namespace {
 
 constexpr std::string_view digits = "0123456789ABCDEF";
 
+constexpr auto themselves = [] {
+    std::array<bool, 256> table{};
+    for (unsigned char c = 'a'; c <= 'z'; ++c) table[c] = true;
+    for (unsigned char c = 'A'; c <= 'Z'; ++c) table[c] = true;
+    for (unsigned char c = '0'; c <= '9'; ++c) table[c] = true;
+    for (const unsigned char c : {'.', '_', '-', '/', ':'}) table[c] = true;
+    return table;
+}();
+
 bool stands_for_itself(char c) {
-    // From - to : are - . / the digits and :
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '-' && c <= ':') || c == '_';
+    return themselves[static_cast<unsigned char>(c)];
 }
 
 }  // namespace
 
-std::string escaped(std::string_view name) {
+void append_escaped(std::string_view name, std::string& text) {
     // Most names have nothing to escape.
     const auto first = std::ranges::find_if_not(name, stands_for_itself);
-    std::string text(name.begin(), first);
+    text.append(name.begin(), first);
     for (const char c : std::string_view(first, name.end())) {
         if (stands_for_itself(c)) {
             text += c;
@@ -29,6 +38,11 @@ std::string escaped(std::string_view name) {
         text += digits[byte >> 4U];
         text += digits[byte & 0xfU];
     }
+}
+
+std::string escaped(std::string_view name) {
+    std::string text;
+    append_escaped(name, text);
     return text;
 }
 

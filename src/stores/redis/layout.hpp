@@ -78,8 +78,4 @@ std::unique_ptr<Layout> holdfast_layout();
 std::unique_ptr<Layout> plain_layout();
 std::unique_ptr<Layout> redisson_layout();
 
-/// 32 hexadecimal digits.
-std::string hex_of(const Nonce& nonce);
-std::optional<Nonce> nonce_of(std::string_view hex);
-
 }  // namespace holdfast::inline v0::redis

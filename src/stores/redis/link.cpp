@@ -79,7 +79,7 @@ std::optional<Failure> Link::greet() {
         }
         unsent_greeting_.erase(0, transfer.bytes);
     }
-    if (auto failure = read_into(greeted_)) {
+    if (auto failure = read_into(greeted_, &Socket::read)) {
         close();
         return hung_up(*std::move(failure));
     }
@@ -112,13 +112,17 @@ std::optional<Failure> Link::check_greeting() {
 }
 
 std::optional<Failure> Link::receive(std::vector<Reply>& replies) {
-    return read_into(replies);
+    return read_into(replies, &Socket::read);
 }
 
-std::optional<Failure> Link::read_into(std::vector<Reply>& replies) {
+std::optional<Failure> Link::await(std::vector<Reply>& replies) {
+    return read_into(replies, &Socket::await);
+}
+
+std::optional<Failure> Link::read_into(std::vector<Reply>& replies, Read first) {
     std::array<char, 16 * 1024> buffer;
-    for (;;) {
-        const auto transfer = socket_->read(buffer.data(), buffer.size());
+    for (Read read = first;; read = &Socket::read) {
+        const auto transfer = (socket_.get()->*read)(buffer.data(), buffer.size());
         if (transfer.outcome == Outcome::would_block) return std::nullopt;
         if (transfer.outcome == Outcome::closed) {
             return broken("the server closed the connection");

@@ -55,6 +55,8 @@ public:
     /// What has come in on a ready link, appended to `replies`. After a failure, close() it.
     /// Changes nothing that others look at, so it needs no lock.
     std::optional<Failure> receive(std::vector<Reply>& replies);
+    /// The same, once something has come in: see Socket::await().
+    std::optional<Failure> await(std::vector<Reply>& replies);
     const std::shared_ptr<Socket>& socket() const noexcept { return socket_; }
 
 private:
@@ -64,7 +66,8 @@ private:
     Failure fail(errc code, const std::string& why);
     Failure broken(const std::string& why) const;
     Failure hung_up(Failure failure) const;
-    std::optional<Failure> read_into(std::vector<Reply>& replies);
+    using Read = Socket::Transfer (Socket::*)(char* buffer, std::size_t size);
+    std::optional<Failure> read_into(std::vector<Reply>& replies, Read first);
 
     const Address& address_;
     const std::vector<Command> greeting_;

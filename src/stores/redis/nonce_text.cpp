@@ -1,4 +1,4 @@
-#include "stores/redis/layout.hpp"
+#include "stores/redis/nonce_text.hpp"
 
 namespace holdfast::inline v0::redis {
 
@@ -8,13 +8,17 @@ constexpr std::string_view digits = "0123456789abcdef";
 
 }  // namespace
 
+char* write_hex(const Nonce& nonce, char* to) {
+    for (const std::byte byte : nonce.bytes) {
+        *to++ = digits[std::to_integer<unsigned>(byte) >> 4U];
+        *to++ = digits[std::to_integer<unsigned>(byte) & 0xfU];
+    }
+    return to;
+}
+
 std::string hex_of(const Nonce& nonce) {
     std::string hex(2 * nonce.bytes.size(), '\0');
-    auto digit = hex.begin();
-    for (const std::byte byte : nonce.bytes) {
-        *digit++ = digits[std::to_integer<unsigned>(byte) >> 4U];
-        *digit++ = digits[std::to_integer<unsigned>(byte) & 0xfU];
-    }
+    write_hex(nonce, hex.data());
     return hex;
 }
 

@@ -67,6 +67,8 @@ public:
     void pushed(const Reply& message) override;
 
 private:
+    struct Entering;
+    struct Leaving;
     struct Renewing;
 
     template <class T, class Read>
@@ -74,13 +76,15 @@ private:
 
     void expect(std::span<const Contender> contenders);
     Result<std::vector<Entry>> entered(Answer answer, std::span<const Contender> contenders);
+    Result<Standing> left(const Leaving& leaving, Answer answer);
     Result<Standing> left(Answer answer);
     void take_back(const Result<std::vector<Entry>>& result, std::span<const Contender> contenders);
     void withdraw(std::span<const Contender> contenders);
     void renewed(Renewing& renewing, const std::vector<std::size_t>& which, Answer answer);
     bool is_over(const std::optional<Waiter>& waiter);
     void settled(const Nonce& nonce, const Standing& standing, Moment lease_end);
-    void departed(const std::optional<Waiter>& waiter, const Standing& standing);
+    void gone_from_line(const Nonce& nonce, const Standing& standing);
+    void departed(const Waiter& waiter, const Standing& standing);
     void ask_for(const Ticket& ticket);
     void summon_next(const std::string& key);
     void tell(const Nonce& nonce, const Standing& standing);
@@ -92,6 +96,37 @@ private:
     Waiters waiters_;
     const std::shared_ptr<Watchers> watchers_ = std::make_shared<Watchers>();
     RedisWire wire_;
+};
+
+/// An enter that is on its way, and who asked; what is told of them in listings alone is left out.
+struct RedisStore::Entering {
+    Entering(Wire& wire, std::span<const Contender> asked) : flight(wire) {
+        contenders.reserve(asked.size());
+        for (const Contender& one : asked) {
+            contenders.push_back({.resource = one.resource,
+                                  .nonce = one.nonce,
+                                  .owner = one.reenter ? one.owner : std::string(),
+                                  .weight = one.weight,
+                                  .capacity = one.capacity,
+                                  .form = one.form,
+                                  .fairness = one.fairness,
+                                  .patience = one.patience,
+                                  .lease = one.lease,
+                                  .reenter = one.reenter});
+        }
+    }
+
+    Flight<std::vector<Entry>> flight;
+    std::vector<Contender> contenders;
+};
+
+/// A leave that is on its way, and who leaves.
+struct RedisStore::Leaving {
+    Leaving(Wire& wire, const Nonce& who) : flight(wire), nonce(who) {}
+
+    Flight<Standing> flight;
+    const Nonce nonce;
+    std::unique_ptr<const Waiter> waiter;  ///< if it was one
 };
 
 /// A renewal of many tickets: a script for each resource, one answer in the end. Callbacks of
@@ -141,17 +176,17 @@ Pending<std::vector<Entry>> RedisStore::enter(std::span<const Contender> contend
             return Failure{errc::invalid_argument, Effect::none, *objection};
         }
     }
-    const auto asked =
-        std::make_shared<const std::vector<Contender>>(contenders.begin(), contenders.end());
-    const auto flight = std::make_shared<Flight<std::vector<Entry>>>(wire_);
-    flight->on_orphan([weak = weak_from_this(), asked](const auto& result) {
-        if (const auto self = weak.lock()) self->take_back(result, *asked);
+    const auto entering = std::make_shared<Entering>(wire_, contenders);
+    entering->flight.on_orphan([weak = weak_from_this(), asked = entering.get()](auto result) {
+        if (const auto self = weak.lock()) self->take_back(result, asked->contenders);
     });
     expect(contenders);
-    submit(layout_->enter(contenders), flight, [asked](RedisStore& self, Answer answer) {
-        return self.entered(std::move(answer), *asked);
+    wire_.submit(layout_->enter(contenders), [weak = weak_from_this(), entering](Answer answer) {
+        const auto self = weak.lock();
+        if (!self) return;
+        entering->flight.complete(self->entered(std::move(answer), entering->contenders));
     });
-    return Pending<std::vector<Entry>>(flight);
+    return Pending<std::vector<Entry>>({entering, &entering->flight});
 }
 
 /// Before it is sent: what concerns it may be pushed before it is answered.
@@ -214,7 +249,7 @@ Pending<Standing> RedisStore::standing(const Ticket& ticket) {
                auto result = self.answers_.standing(answer.result.value());
                const bool over = result.ok() && (result.value().state == State::admitted ||
                                                  result.value().state == State::gone);
-               if (over) self.departed(self.waiters_.remove(nonce), result.value());
+               if (over) self.gone_from_line(nonce, result.value());
                return result;
            });
     return Pending<Standing>(flight);
@@ -275,24 +310,31 @@ void RedisStore::renewed(Renewing& renewing, const std::vector<std::size_t>& whi
 bool RedisStore::is_over(const std::optional<Waiter>& waiter) {
     const bool over =
         waiter && layout_->waiters_wake_each_other() && BootClock::now() >= waiter->lease_end;
-    if (over) departed(waiters_.remove(waiter->ticket.nonce), Standing{});
+    if (over) gone_from_line(waiter->ticket.nonce, Standing{});
     return over;
 }
 
 Pending<Standing> RedisStore::leave(const Ticket& ticket) {
-    const auto waiter = waiters_.remove(ticket.nonce);
+    auto waiter = waiters_.remove(ticket.nonce);
     const bool may_come_again =
         ticket.place.empty() || ticket.place.back() == sent_again ||
         (layout_->waiters_wake_each_other() && (waiter || waiters_.is_doubtful(ticket.nonce)));
-    const auto flight = std::make_shared<Flight<Standing>>(wire_);
-    submit(layout_->leave(ticket, may_come_again ? tombstone_time : 0ms), flight,
-           [waiter, nonce = ticket.nonce](RedisStore& self, Answer answer) {
-               auto result = self.left(std::move(answer));
-               if (result.ok()) self.waiters_.doubt_no_more(nonce);
-               self.departed(waiter, Standing{});
-               return result;
-           });
-    return Pending<Standing>(flight);
+    const auto leaving = std::make_shared<Leaving>(wire_, ticket.nonce);
+    if (waiter) leaving->waiter = std::make_unique<const Waiter>(*std::move(waiter));
+    wire_.submit(layout_->leave(ticket, may_come_again ? tombstone_time : 0ms),
+                 [weak = weak_from_this(), leaving](Answer answer) {
+                     const auto self = weak.lock();
+                     if (!self) return;
+                     leaving->flight.complete(self->left(*leaving, std::move(answer)));
+                 });
+    return Pending<Standing>({leaving, &leaving->flight});
+}
+
+Result<Standing> RedisStore::left(const Leaving& leaving, Answer answer) {
+    auto result = left(std::move(answer));
+    if (result.ok()) waiters_.doubt_no_more(leaving.nonce);
+    if (leaving.waiter) departed(*leaving.waiter, Standing{});
+    return result;
 }
 
 Result<Standing> RedisStore::left(Answer answer) {
@@ -363,15 +405,19 @@ void RedisStore::summon_next(const std::string& key) {
 void RedisStore::settled(const Nonce& nonce, const Standing& standing, Moment lease_end) {
     if (standing.state == State::waiting) return waiters_.goes_on(nonce, lease_end);
     if (standing.state == State::offered) return;
-    departed(waiters_.remove(nonce), standing);
+    gone_from_line(nonce, standing);
+}
+
+void RedisStore::gone_from_line(const Nonce& nonce, const Standing& standing) {
+    if (const auto waiter = waiters_.remove(nonce)) departed(*waiter, standing);
 }
 
 /// Of those who wait for a key in this process, one at a time is told. It wakes the next one when
 /// it has not taken all that there is.
-void RedisStore::departed(const std::optional<Waiter>& waiter, const Standing& standing) {
-    if (!waiter || !layout_->waiters_wake_each_other()) return;
-    const bool took_all = standing.state == State::admitted && waiter->contender.weight == all;
-    if (!took_all) summon_next(waiter->key);
+void RedisStore::departed(const Waiter& waiter, const Standing& standing) {
+    if (!layout_->waiters_wake_each_other()) return;
+    const bool took_all = standing.state == State::admitted && waiter.contender.weight == all;
+    if (!took_all) summon_next(waiter.key);
 }
 
 std::unique_ptr<Layout> layout_of(const StoreUrl& url) {

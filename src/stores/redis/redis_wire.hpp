@@ -72,19 +72,33 @@ public:
 
 private:
     struct Request {
+        Request(Command asked, Answered told, Moment until, Endurance how)
+            : command(std::move(asked)),
+              answered(std::move(told)),
+              deadline(until),
+              endurance(how) {}
+
         Command command;
         Answered answered;
-        Moment deadline;
-        Endurance endurance = Endurance::until_timeout;
+        const Moment deadline;
+        const Endurance endurance;
         bool repeated = false;
         bool of_connection = false;  ///< means nothing on another one
-        std::string trouble = {};    ///< of the server's own that it met, and that was to pass
+        std::string trouble;         ///< of the server's own that it met, and that was to pass
+        std::optional<Answer> answer;
     };
+    /// In the order in which they are, or will be, sent. What stays where it is while it is passed
+    /// on costs the least.
+    using Requests = std::deque<std::unique_ptr<Request>>;
     using Lock = std::unique_lock<std::mutex>;
 
     void turn(std::optional<Moment> until, Due& due) override;
-    static Moment earliest_deadline(const std::deque<Request>& requests);
-    static bool is_of_connection(const Request& request) { return request.of_connection; }
+    bool may_await(std::optional<Moment> until) const;
+    void await_answer(Lock& lock, Due& due);
+    static Moment earliest_deadline(const Requests& requests);
+    static bool is_of_connection(const std::unique_ptr<Request>& request) {
+        return request->of_connection;
+    }
     std::optional<Moment> earliest(std::optional<Moment> until) const;
     void serve(Moment now, Due& due);
     void serve_requests(Moment now, Due& due);
@@ -94,11 +108,11 @@ private:
         std::vector<Reply> replies = {};
         std::optional<Failure> failure = std::nullopt;
     };
-    static Arrival read(Link& link, short events);
-    void take_answers(Arrival arrival, Due& due);
-    void take_pushes(Arrival arrival, Due& due);
+    static void read(Link& link, short events, Arrival& arrival);
+    void take_answers(Due& due);
+    void take_pushes(Due& due);
     void expire(Moment now, Due& due);
-    void settle(Request request, Reply reply, Due& due);
+    void settle(std::unique_ptr<Request> request, Reply reply, Due& due);
     void lost(Moment now);
     void attempt_failed(const Failure& failure, Moment now, Due& due);
     void pushes_ready(Due& due);
@@ -109,7 +123,7 @@ private:
     void flush(Lock& lock);
     bool may_send() const;
     void poke() const noexcept;
-    static void finish(Request request, Result<Reply> result, Due& due);
+    static void finish(std::unique_ptr<Request> request, Result<Reply> result, Due& due);
 
     const Address address_;
     const Pushes pushes_;
@@ -117,13 +131,17 @@ private:
 
     mutable std::mutex mutex_;
     Link requests_;
-    std::deque<Request> outbox_;  ///< not yet handed to the connection
-    std::deque<Request> in_flight_;
+    Requests outbox_;  ///< not yet handed to the connection
+    Requests in_flight_;
     std::string unsent_;  ///< of those in flight, what the socket did not take yet
     bool flushing_ = false;
     std::deque<std::size_t> batch_sizes_;  ///< of what is in flight, as it went out
     Moment held_back_until_{};
     net::Backoff requests_backoff_;
+
+    // Of a turn: whoever leads has them to itself.
+    Arrival answers_;
+    Arrival messages_;
 
     Link pushes_link_;
     std::weak_ptr<Listener> listener_;

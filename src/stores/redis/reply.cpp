@@ -16,12 +16,16 @@ namespace {
 /// Nothing that we ask for has more.
 constexpr int most_elements = 1 << 20;
 
-/// Elements are placed into their parent; only the outermost reply is an object of its own. There
-/// is room for an element only once it comes: a server that announces a million, and in the first
+/// Elements are placed into their parent, the outermost reply where the reader keeps it. There is
+/// room for an element only once it comes: a server that announces a million, and in the first
 /// of them a million again, has not sent them yet. While one that has elements itself is read, its
 /// parent gets no other, so that it stays where hiredis knows it to be.
 Reply* place_for(const redisReadTask* task) {
-    if (task->parent == nullptr) return new Reply;
+    if (task->parent == nullptr) {
+        auto* const outermost = static_cast<Reply*>(task->privdata);
+        *outermost = {};
+        return outermost;
+    }
     return &static_cast<Reply*>(task->parent->obj)->elements.emplace_back();
 }
 
@@ -39,13 +43,11 @@ Reply::Kind kind_of(const redisReadTask* task) {
 /// hiredis is C: no exception may pass through it. Null says: out of memory.
 template <class Fill>
 void* made(const redisReadTask* task, Fill fill) noexcept {
-    Reply* reply = nullptr;
     try {
-        reply = place_for(task);
+        Reply* const reply = place_for(task);
         fill(*reply);
         return reply;
     } catch (const std::exception&) {
-        if (task->parent == nullptr) delete reply;
         return nullptr;
     }
 }
@@ -77,9 +79,8 @@ void* make_nil(const redisReadTask* task) {
     return made(task, [](Reply& reply) { reply.kind = Reply::Kind::nil; });
 }
 
-void destroy(void* reply) {
-    delete static_cast<Reply*>(reply);
-}
+/// It belongs to the reader.
+void destroy(void*) {}
 
 redisReplyObjectFunctions functions{make_text, make_array, make_integer, make_nil, destroy};
 
@@ -89,8 +90,10 @@ void ReplyReader::Free::operator()(redisReader* reader) const noexcept {
     redisReaderFree(reader);
 }
 
-ReplyReader::ReplyReader() : reader_(redisReaderCreateWithFunctions(&functions)) {
+ReplyReader::ReplyReader()
+    : outermost_(std::make_unique<Reply>()), reader_(redisReaderCreateWithFunctions(&functions)) {
     if (!reader_) throw std::bad_alloc();
+    reader_->privdata = outermost_.get();
 }
 ReplyReader::~ReplyReader() = default;
 ReplyReader::ReplyReader(ReplyReader&&) noexcept = default;
@@ -102,13 +105,14 @@ void ReplyReader::feed(std::string_view bytes) {
 }
 
 std::optional<Reply> ReplyReader::next() {
+    // The usual end of it, without another look.
+    if (reader_->err == 0 && reader_->pos == reader_->len) return std::nullopt;
     void* reply = nullptr;
     if (redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) {
         throw Error(errc::corrupt, reader_->errstr);
     }
-    const std::unique_ptr<Reply> owned(static_cast<Reply*>(reply));
-    if (!owned) return std::nullopt;
-    return std::move(*owned);
+    if (reply == nullptr) return std::nullopt;
+    return std::move(*outermost_);
 }
 
 }  // namespace holdfast::inline v0::redis

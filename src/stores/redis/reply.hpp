@@ -43,6 +43,7 @@ private:
     struct Free {
         void operator()(redisReader* reader) const noexcept;
     };
+    std::unique_ptr<Reply> outermost_;  ///< the one that is being read
     std::unique_ptr<redisReader, Free> reader_;
 };
 

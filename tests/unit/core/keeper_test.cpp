@@ -90,8 +90,8 @@ struct Listener final : KeptListener {
 class AKeeper : public testing::Test {
 protected:
     std::shared_ptr<Kept> keep(std::string resource, std::chrono::milliseconds lease = 12s) {
-        auto kept = std::make_shared<Kept>(Ticket{std::move(resource), {}, "place"}, lease, 0);
-        keeper_->keep(kept, clock_.now(), listener_);
+        auto kept = std::make_shared<Kept>(lease, 0);
+        keeper_->keep(kept, {std::move(resource), {}, "place"}, clock_.now(), listener_);
         return kept;
     }
     /// Lets time pass, and both alarms ring on the way.
@@ -250,8 +250,8 @@ TEST_F(AKeeper, HasNobodyWaitForBadNewsBeforeTheFirstRenewal) {
 }
 
 TEST_F(AKeeper, TellsAtOnceWhatIsOverdueFromTheStart) {
-    auto kept = std::make_shared<Kept>(Ticket{"a", {}, "place"}, 12s, 0);
-    keeper_->keep(kept, clock_.now() - 1h, listener_);
+    auto kept = std::make_shared<Kept>(12s, 0);
+    keeper_->keep(kept, {"a", {}, "place"}, clock_.now() - 1h, listener_);
     pass(0s);
     EXPECT_EQ(listener_->overdue_calls, 1);
 }

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "stores/redis/layout.hpp"
+#include "stores/redis/nonce_text.hpp"
 
 namespace holdfast::redis {
 namespace {

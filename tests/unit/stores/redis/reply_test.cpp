@@ -125,11 +125,20 @@ TEST(ACommand, IsAnArrayOfItsWords) {
     EXPECT_FALSE(command.by_digest());
 }
 
+TEST(ACommand, GrowsWithItsWords) {
+    const std::string long_word(10'000, 'x');
+    Command command{"SET"};
+    command << Nonce{} << long_word << std::int64_t{-7};
+    EXPECT_EQ(bytes_of(command), "*4\r\n$3\r\nSET\r\n$32\r\n" + std::string(32, '0') +
+                                     "\r\n$10000\r\n" + long_word + "\r\n$2\r\n-7\r\n");
+}
+
 TEST(ACommand, NamesItsScriptByDigestUntilItBringsTheText) {
     const Script script("return 1");
     EXPECT_EQ(script.digest(), "e0e1f9fabfc9d4800c877a703b823ac0578ff8db");
-    Command command(script, {"key"});
-    command << "argument";
+    Command command(script, 1);
+    command << "key"
+            << "argument";
     EXPECT_TRUE(command.by_digest());
     EXPECT_EQ(bytes_of(command), "*5\r\n$7\r\nEVALSHA\r\n$40\r\n" + script.digest() +
                                      "\r\n$1\r\n1\r\n$3\r\nkey\r\n$8\r\nargument\r\n");

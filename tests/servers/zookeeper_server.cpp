@@ -135,9 +135,14 @@ void ZookeeperServer::start() {
 
 void ZookeeperServer::await_serving() {
     bool ended = false;
+    // The port for TLS is opened after the other one.
+    const auto serves = [&] {
+        return !mode().empty() &&
+               (!options_.tls || connect_to_port(tls_port(), patience_with_one_that_starts));
+    };
     const bool decided = await([&] {
         ended = process_->ended(0ms).has_value();
-        return ended || !mode().empty();
+        return ended || serves();
     });
     if (!decided || ended) {
         throw std::runtime_error("ZooKeeper on port " + std::to_string(port()) +

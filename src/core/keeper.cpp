@@ -59,12 +59,14 @@ bool Keeper::lengthen(std::span<const std::shared_ptr<Kept>> kept,
     answered({kept.begin(), kept.end()}, sent, result);
     if (!result.ok()) return false;
     const std::lock_guard guard(mutex_);
-    for (const auto& one : kept) {
-        if (one->deadline_) count_from(*one, sent, lease);
+    bool granted = true;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        Kept& one = *kept[i];
+        const Moment from = result.value()[i].counted_from.value_or(sent);
+        if (one.deadline_) count_from(one, from, lease);
+        granted = granted && one.deadline_ && one.valid_until() == valid_until(from, lease);
     }
-    return std::ranges::all_of(kept, [&](const std::shared_ptr<Kept>& one) {
-        return one->deadline_ && one->valid_until() == valid_until(sent, lease);
-    });
+    return granted;
 }
 
 /// Not while a renewal of one of them is on its way: it might shorten the lease again, unnoticed.

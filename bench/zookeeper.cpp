@@ -107,7 +107,7 @@ void uncontended(bench::Report& report) {
 // --- eight in line ------------------------------------------------------------------------------
 
 constexpr int contenders = 8;
-constexpr int contest_rounds = 9;
+constexpr int contest_rounds = 15;
 constexpr auto contest = 1s;
 
 /// Threads with a client each, as Curator's.

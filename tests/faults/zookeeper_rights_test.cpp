@@ -15,6 +15,15 @@ protected:
     std::string url(const std::string& parameters) const {
         return server_.url() + "/rights?session=2s&tick=500ms" + parameters;
     }
+    static bool can_be_reached(const std::string& store) {
+        try {
+            connect(store);
+            return true;
+        } catch (const Error&) {
+            return false;
+        }
+    }
+
     ZookeeperServer& server_ = ZookeeperServer::shared();
 };
 
@@ -47,8 +56,11 @@ TEST_F(ZookeeperRights, TlsReachesAServerThatProvesItsName) {
     const ZookeeperServer secured({.tls = true});
     const std::string address =
         "zookeepers://127.0.0.1:" + std::to_string(secured.tls_port()) + "?session=2s&tick=500ms";
-    const auto client =
-        connect(address + "&tls_ca=" + certificates().authority.certificate.string());
+    const std::string trusting =
+        address + "&tls_ca=" + certificates().authority.certificate.string();
+    // It serves others before it listens for TLS.
+    ASSERT_TRUE(await([&] { return can_be_reached(trusting); }));
+    const auto client = connect(trusting);
     auto hold = client.mutex("orders", brief()).acquire();
     EXPECT_FALSE(await([&] { return !hold.held(); }, 1500ms)) << "it is renewed";
     EXPECT_EQ(hold.release(), Released::in_time);

@@ -245,10 +245,8 @@ protected:
 
 TEST_F(RedisWrongType, UnderAKeyThatEnterReadsIsToldAndNothingIsTouched) {
     const std::pair<std::string, std::string> cases[] = {
-        {"holdfast", "{holdfast/orders}"},
-        {"plain", "orders"},
-        {"plain", "holdfast_fence:{orders}"},
-        {"redisson", "orders"},
+        {"holdfast", "{holdfast/orders}"},       {"plain", "orders"},
+        {"plain", "holdfast_fence:{orders}"},    {"redisson", "orders"},
         {"redisson", "holdfast_fence:{orders}"},
     };
     for (const auto& [layout, key] : cases) {

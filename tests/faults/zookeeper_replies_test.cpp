@@ -9,6 +9,12 @@ namespace {
 
 class ZookeeperReplies : public ZookeeperFaults {};
 
+/// With its number, and without what a success has in it.
+std::string empty_reply_to(std::string_view request) {
+    return std::string("\0\0\0\x10", 4) + std::string(request.substr(4, 4)) +
+           std::string("\0\0\0\0\0\0\0\1\0\0\0\0", 12);
+}
+
 TEST_F(ZookeeperReplies, ADroppedReplyToCreateLeavesOneContender) {
     const auto user = client();
     for (int round = 0; round < 3; ++round) {
@@ -150,6 +156,27 @@ TEST_F(ZookeeperReplies, GarbageEndsTheConnectionAndNothingElse) {
         EXPECT_EQ(hold.release(), Released::in_time);
     }
     EXPECT_TRUE(await_nobody("orders"));
+}
+
+TEST_F(ZookeeperReplies, OnesThatAreEmptyAreTakenForLostOnes) {
+    const auto user = client();
+    user.mutex("orders", brief()).acquire().release();
+    for (const Verb verb : {Verb::create, Verb::list}) {
+        std::atomic<bool> emptied = false;
+        proxy_.on_request([&](std::string_view request) {
+            if (zookeeper_verb(request) == verb && !emptied.exchange(true)) {
+                proxy_.garbage(empty_reply_to(request));
+            }
+            return Verdict::pass;
+        });
+        auto hold = user.mutex("orders", brief()).acquire();
+        EXPECT_TRUE(emptied);
+        EXPECT_TRUE(hold.held());
+        EXPECT_EQ(holders("orders"), 1U);
+        EXPECT_EQ(waiters("orders"), 0U);
+        hold.release();
+        EXPECT_TRUE(await_nobody("orders"));
+    }
 }
 
 TEST_F(ZookeeperReplies, ACancelledWaitLeavesNobodyInLineAlsoWhenTheNetworkIsDown) {

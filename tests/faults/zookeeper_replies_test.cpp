@@ -158,6 +158,21 @@ TEST_F(ZookeeperReplies, GarbageEndsTheConnectionAndNothingElse) {
     EXPECT_TRUE(await_nobody("orders"));
 }
 
+TEST_F(ZookeeperReplies, ANameBelowABargingOneIsRefusedAtOnce) {
+    const Hold above = rival().mutex("a", {.lease = 10s, .fairness = Fairness::barging}).acquire();
+    const auto user = client();
+    const auto connections = proxy_.connections();
+    const auto start = std::chrono::steady_clock::now();
+    for (const char* name : {"a/b", "a/b/c"}) {
+        const auto refused = error_of([&] { return user.mutex(name, brief()).acquire(); });
+        EXPECT_EQ(refused.code(), errc::conflict);
+        expect_says(refused, "barging");
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 3s) << "not after request_timeout";
+    EXPECT_EQ(proxy_.connections(), connections);
+    EXPECT_TRUE(above.held());
+}
+
 TEST_F(ZookeeperReplies, OnesThatAreEmptyAreTakenForLostOnes) {
     const auto user = client();
     user.mutex("orders", brief()).acquire().release();

@@ -1,6 +1,7 @@
 #include "stores/zookeeper/entering.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "stores/zookeeper/failures.hpp"
@@ -16,6 +17,17 @@ using Verdict = Judgement::Verdict;
 Failure refused_by_tombstone(const Ensemble& ensemble) {
     return {errc::lost, Effect::none,
             ensemble.shown() + ": it was taken out of line before it came in; acquire again"};
+}
+
+/// Why the containers above a node, from the top, were not made; none when nothing is in the way of
+/// making them once more.
+Refusal refusal_of_way(std::span<const Reply> replies) {
+    // One that is refused may be there all the same: whether it is, is known by what is below it.
+    const auto last = std::find_if(replies.rbegin(), replies.rend(), [](const Reply& reply) {
+        return reply.refusal != Refusal::no_node;
+    });
+    if (last == replies.rend() || last->refusal == Refusal::node_exists) return Refusal::none;
+    return last->refusal;
 }
 
 }  // namespace
@@ -115,7 +127,11 @@ void Entering::created(Common& common, Answer answer) {
     }
     const auto& replies = answer.result.value();
     const Reply& made = replies[made_at_];
-    if (!made.ok()) return refused(common, made.refusal);
+    if (!made.ok()) {
+        const Refusal of_way = refusal_of_way(std::span(replies).first(made_at_));
+        const bool blocked = made.refusal == Refusal::no_node && of_way != Refusal::none;
+        return refused(common, blocked ? of_way : made.refusal);
+    }
     sent_ = answer.sent;
     auto [node, stat] = made.made();
     if (is_barging()) return judged(common, std::move(node), stat, {});

@@ -14,6 +14,11 @@ std::string empty_reply_to(std::string_view request) {
     return std::string("\0\0\0\x10", 4) + std::string(request.substr(4, 4)) +
            std::string("\0\0\0\0\0\0\0\1\0\0\0\0", 12);
 }
+/// ZooKeeper's THROTTLEDOP.
+std::string throttled_reply_to(std::string_view request) {
+    std::string reply = empty_reply_to(request);
+    return reply.replace(reply.size() - 4, 4, "\xff\xff\xff\x81");
+}
 
 TEST_F(ZookeeperReplies, ADroppedReplyToCreateLeavesOneContender) {
     const auto user = client();
@@ -173,12 +178,44 @@ TEST_F(ZookeeperReplies, ANameBelowABargingOneIsRefusedAtOnce) {
     EXPECT_TRUE(above.held());
 }
 
+TEST_F(ZookeeperReplies, AListThatIsRefusedLeavesNobodyInLine) {
+    std::atomic<int> left = 1;
+    const auto user = client();
+    user.mutex("orders", brief()).acquire().release();
+    proxy_.on_request([&](std::string_view request) {
+        if (zookeeper_verb(request) == Verb::list && left-- > 0) {
+            proxy_.garbage(throttled_reply_to(request));
+        }
+        return Verdict::pass;
+    });
+    const auto refused = error_of([&] { return user.mutex("orders", brief()).acquire(); });
+    EXPECT_EQ(refused.code(), errc::unreachable);
+    expect_says(refused, "more requests than it can serve");
+    EXPECT_EQ(holders("orders"), 0U) << "it is told when its node is gone";
+}
+
+TEST_F(ZookeeperReplies, ARefusedRenewalEndsNoHold) {
+    std::atomic<int> refused = 0;
+    const auto user = client();
+    const Hold hold = user.mutex("orders", {.lease = 2s}).acquire();
+    proxy_.on_request([&](std::string_view request) {
+        if (zookeeper_verb(request) == Verb::exists && refused++ == 0) {
+            proxy_.garbage(throttled_reply_to(request));
+        }
+        return Verdict::pass;
+    });
+    ASSERT_TRUE(await([&] { return refused > 1; })) << "it is renewed again";
+    EXPECT_TRUE(hold.held());
+    EXPECT_EQ(holders("orders"), 1U);
+}
+
 TEST_F(ZookeeperReplies, OnesThatAreEmptyAreTakenForLostOnes) {
+    std::atomic<bool> emptied = false;
     const auto user = client();
     user.mutex("orders", brief()).acquire().release();
     for (const Verb verb : {Verb::create, Verb::list}) {
-        std::atomic<bool> emptied = false;
-        proxy_.on_request([&](std::string_view request) {
+        emptied = false;
+        proxy_.on_request([&, verb](std::string_view request) {
             if (zookeeper_verb(request) == verb && !emptied.exchange(true)) {
                 proxy_.garbage(empty_reply_to(request));
             }

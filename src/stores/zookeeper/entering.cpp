@@ -136,6 +136,9 @@ void Entering::created(Common& common, Answer answer) {
     auto [node, stat] = made.made();
     if (is_barging()) return judged(common, std::move(node), stat, {});
     const Reply& listed = replies[made_at_ + 1];
+    if (tells_nothing(listed.refusal)) {
+        return take_out(common, node, failure_of(listed.refusal, common.ensemble()));
+    }
     judged(common, std::move(node), stat,
            listed.ok() ? listed.children() : std::vector<std::string>{});
 }
@@ -163,6 +166,7 @@ void Entering::searched(Common& common, Answer answer) {
     }
     if (is_barging()) return holder_seen(common, std::move(answer));
     const Reply& listed = answer.result.value()[1];
+    if (tells_nothing(listed.refusal)) return fail(failure_of(listed.refusal, common.ensemble()));
     children_ = listed.ok() ? listed.children() : std::vector<std::string>{};
     candidates_.clear();
     for (const Seat& seat : seats_in_order(children_)) {
@@ -290,9 +294,16 @@ void Entering::take_out(Common& common, const std::string& node,
                         Result<std::vector<Entry>> result) {
     outcome_ = std::move(result);
     common.submit({.operations = {delete_node(node)}},
-                  [self = shared_from_this()](Common&, const Answer& answer) {
-                      if (answer.result.ok()) return self->flight_->complete(self->outcome_);
-                      Failure failure = answer.result.failure();
+                  [self = shared_from_this()](Common& alive, const Answer& answer) {
+                      Failure failure;
+                      if (!answer.result.ok()) {
+                          failure = answer.result.failure();
+                      } else if (const auto refusal = answer.result.value().front().refusal;
+                                 tells_nothing(refusal)) {
+                          failure = failure_of(refusal, alive.ensemble());
+                      } else {
+                          return self->flight_->complete(self->outcome_);
+                      }
                       failure.effect = Effect::unknown;
                       self->fail(std::move(failure));
                   });

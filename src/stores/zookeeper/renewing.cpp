@@ -3,6 +3,8 @@
 #include <map>
 #include <utility>
 
+#include "stores/zookeeper/failures.hpp"
+
 namespace holdfast::inline v0::zookeeper {
 
 namespace {
@@ -67,6 +69,11 @@ Pending<std::vector<Standing>> renew_all(const std::shared_ptr<Common>& common,
                    [asked = std::move(asked), standings = std::move(standings), flight, lease](
                        Common& alive, const Answer& answer) mutable {
                        if (!answer.result.ok()) return flight->complete(answer.result.failure());
+                       for (const Asked& one : asked) {
+                           const Refusal refusal = answer.result.value()[one.reply].refusal;
+                           if (!tells_nothing(refusal)) continue;
+                           return flight->complete(failure_of(refusal, alive.ensemble()));
+                       }
                        const Moment from = alive.wire.counted_from(answer.sent, lease);
                        for (const Asked& one : asked) {
                            Standing& standing = standings[one.ticket];

@@ -6,6 +6,7 @@
 
 #include "stores/zookeeper/common.hpp"
 #include "stores/zookeeper/entering.hpp"
+#include "stores/zookeeper/failures.hpp"
 #include "stores/zookeeper/leaving.hpp"
 #include "stores/zookeeper/listing.hpp"
 #include "stores/zookeeper/renewing.hpp"
@@ -108,9 +109,13 @@ Pending<Standing> ZookeeperStore::standing(const Ticket& ticket) {
     common_->submit({.operations = {std::move(look)}},
                     [nonce = member->nonce(), flight](Common& alive, const Answer& answer) {
                         if (!answer.result.ok()) return flight->complete(answer.result.failure());
+                        const Reply& reply = answer.result.value().front();
+                        if (tells_nothing(reply.refusal)) {
+                            return flight->complete(failure_of(reply.refusal, alive.ensemble()));
+                        }
                         const auto present = alive.roster.find(nonce);
                         if (!present) return flight->complete(Standing{});
-                        flight->complete(alive.stands(*present, answer.result.value().front()));
+                        flight->complete(alive.stands(*present, reply));
                     });
     return Pending<Standing>(flight);
 }

@@ -116,6 +116,29 @@ TEST_F(ZookeeperSession, ThatEndsDuringEnterIsReplacedAndItsNodeNeverAdopted) {
     EXPECT_EQ(hold.release(), Released::in_time);
 }
 
+TEST_F(ZookeeperSession, ThatIsOverIsNotRenewedByTheNextOne) {
+    std::atomic<bool> cut = false;
+    std::atomic<bool> over = false;
+    const auto user = client();
+    const Hold hold = user.mutex("orders", {.lease = 2s}).acquire();
+    Acquiring next(rival(), "orders", long_lived());
+    ASSERT_TRUE(await_waiters("orders", 1));
+    proxy_.on_request([&](std::string_view request) {
+        if (zookeeper_verb(request) == Verb::exists && !cut.exchange(true)) {
+            return Verdict::cut_before;
+        }
+        if (!zookeeper_verb(request) && cut && !over.exchange(true)) {
+            // Its node is there as long as it takes the server to remove it.
+            proxy_.garbage(std::string("\0\0\0\x25", 4) + std::string(16, '\0') +
+                           std::string("\0\0\0\x10", 4) + std::string(17, '\0'));
+        }
+        return Verdict::pass;
+    });
+    EXPECT_TRUE(next.get().held());
+    EXPECT_TRUE(over);
+    EXPECT_TRUE(await([&] { return !hold.held(); }, 200ms)) << "before it is renewed again";
+}
+
 TEST_F(ZookeeperSession, ALeaseAboveItIsAnErrorThatNamesBoth) {
     const auto user = client();
     const auto refused = error_of([&] { return user.mutex("orders", {.lease = 3s}); });

@@ -41,8 +41,9 @@ std::vector<Operation> looks_at(std::vector<Asked>& asked) {
     return operations;
 }
 
-Standing standing_by(Common& common, const Asked& one, const Reply& reply) {
+Standing standing_by(Common& common, const Asked& one, const Reply& reply, std::int64_t session) {
     if (one.member.node.empty()) return {.state = State::waiting};
+    if (one.member.session != session) return {};
     if (!one.member.admitted || one.member.is_barging()) return common.stands(one.member, reply);
     // A sequential node is never made twice.
     if (reply.ok()) return {.state = State::admitted, .fence = one.member.fence};
@@ -77,7 +78,8 @@ Pending<std::vector<Standing>> renew_all(const std::shared_ptr<Common>& common,
                        const Moment from = alive.wire.counted_from(answer.sent, lease);
                        for (const Asked& one : asked) {
                            Standing& standing = standings[one.ticket];
-                           standing = standing_by(alive, one, answer.result.value()[one.reply]);
+                           standing = standing_by(alive, one, answer.result.value()[one.reply],
+                                                  answer.session);
                            if (standing.state == State::gone) continue;
                            standing.counted_from = from;
                            alive.roster.renewed(one.member.nonce(), answer.sent + lease);

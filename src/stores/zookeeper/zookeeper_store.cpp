@@ -102,6 +102,8 @@ Pending<Standing> ZookeeperStore::standing(const Ticket& ticket) {
     const auto member = common_->roster.find(ticket.nonce);
     if (!member) return Standing{};
     if (member->node.empty()) return standing_of_barging(*member);
+    // It is told by the session's end, which is about to be told itself.
+    if (member->session != common_->wire.session()) return Standing{};
     if (member->its_turn) return common_->its_turn(*member);
     const auto flight = std::make_shared<Flight<Standing>>(common_->wire);
     Operation look =
@@ -114,7 +116,9 @@ Pending<Standing> ZookeeperStore::standing(const Ticket& ticket) {
                             return flight->complete(failure_of(reply.refusal, alive.ensemble()));
                         }
                         const auto present = alive.roster.find(nonce);
-                        if (!present) return flight->complete(Standing{});
+                        if (!present || present->session != answer.session) {
+                            return flight->complete(Standing{});
+                        }
                         flight->complete(alive.stands(*present, reply));
                     });
     return Pending<Standing>(flight);

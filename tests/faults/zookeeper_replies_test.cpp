@@ -7,7 +7,15 @@ namespace holdfast::test {
 
 namespace {
 
-class ZookeeperReplies : public ZookeeperFaults {};
+class ZookeeperReplies : public ZookeeperFaults {
+protected:
+    /// Through the network that fails, and with all the time of the others.
+    Client patient_client() const {
+        return connect("zookeeper://127.0.0.1:" + std::to_string(proxy_.port()) + "/" +
+                       testing::UnitTest::GetInstance()->current_test_info()->name() +
+                       "?session=10s&tick=500ms&connect_timeout=10s");
+    }
+};
 
 /// With its number, and without what a success has in it.
 std::string empty_reply_to(std::string_view request) {
@@ -108,6 +116,44 @@ TEST_F(ZookeeperReplies, APredecessorThatGoesBetweenTheListAndTheWatchIsNoticed)
     proxy_.let_pass();
     EXPECT_TRUE(second.is_over(600ms)) << "before it looks with its renewal";
     EXPECT_TRUE(second.get().held());
+}
+
+TEST_F(ZookeeperReplies, APredecessorThatIsAdmittedBetweenTheListAndTheWatchIsNoticed) {
+    auto others = rival().semaphore("slots", 3, long_lived());
+    Hold first = others.acquire(2);
+    auto second = std::async(std::launch::async, [&] { return others.acquire(2); });
+    ASSERT_TRUE(await_waiters("slots", 1));
+    const auto user = patient_client();
+    const ZookeeperAmbush ambush(proxy_, Verb::read, {Verdict::hold});
+    auto third = std::async(std::launch::async,
+                            [&] { return user.semaphore("slots", 3, long_lived()).acquire(); });
+    ASSERT_TRUE(ambush.await_seen(1));
+    first.release();
+    const Hold present = second.get();
+    proxy_.let_pass();
+    EXPECT_EQ(third.wait_for(2s), std::future_status::ready) << "before it looks with its renewal";
+    EXPECT_TRUE(third.get().held());
+}
+
+TEST_F(ZookeeperReplies, OneThatIsAdmittedAtOnceTellsThoseBehindIt) {
+    auto others = rival().semaphore("slots", 3, long_lived());
+    Hold first = others.acquire(2);
+    const auto user = patient_client();
+    user.mutex("other", brief()).acquire().release();
+    // Its node is there; it does not know yet where it stands.
+    const ZookeeperAmbush ambush(proxy_, Verb::list, {Verdict::hold});
+    auto second = std::async(std::launch::async, [&] {
+        return user.semaphore("slots", 3, long_lived()).acquire(2);
+    });
+    ASSERT_TRUE(await_waiters("slots", 1));
+    auto third = std::async(std::launch::async, [&] { return others.acquire(1); });
+    ASSERT_TRUE(await_waiters("slots", 2));
+    ASSERT_TRUE(await([&] { return server_.measured("watch_count") > 0; }));
+    first.release();
+    proxy_.let_pass();
+    const Hold present = second.get();
+    EXPECT_EQ(third.wait_for(2s), std::future_status::ready) << "before it looks with its renewal";
+    EXPECT_TRUE(third.get().held());
 }
 
 TEST_F(ZookeeperReplies, APredecessorThatGoesWhileTheConnectionIsDownIsToldByTheNextOne) {

@@ -75,6 +75,8 @@ public:
     Standing stands(const Member& member, const Reply& reply);
     /// The one before it has ended: it is admitted.
     Standing its_turn(const Member& member);
+    /// It was admitted: whoever waits behind it with permits looks at it alone.
+    void tell_those_behind(const Member& member);
     /// Watches what it waits for, if somebody wants to hear of it.
     void arm(const Nonce& nonce);
 
@@ -88,7 +90,7 @@ private:
         Moment until;
     };
     void look_for_copies(const Nonce& nonce, const std::string& path);
-    Standing stands_in_line(const Member& member, const std::vector<std::string>& children);
+    Standing stands_in_line(const Member& member, const Reply& listed);
 
     mutable std::mutex mutex_;
     std::set<std::string> occupied_;

@@ -136,6 +136,7 @@ void Entering::created(Common& common, Answer answer) {
     auto [node, stat] = made.made();
     if (is_barging()) return judged(common, std::move(node), stat, {});
     const Reply& listed = replies[made_at_ + 1];
+    listed_at_ = listed.zxid;
     if (tells_nothing(listed.refusal)) {
         return take_out(common, node, failure_of(listed.refusal, common.ensemble()));
     }
@@ -167,6 +168,7 @@ void Entering::searched(Common& common, Answer answer) {
     if (is_barging()) return holder_seen(common, std::move(answer));
     const Reply& listed = answer.result.value()[1];
     if (tells_nothing(listed.refusal)) return fail(failure_of(listed.refusal, common.ensemble()));
+    listed_at_ = listed.zxid;
     children_ = listed.ok() ? listed.children() : std::vector<std::string>{};
     candidates_.clear();
     for (const Seat& seat : seats_in_order(children_)) {
@@ -217,10 +219,13 @@ void Entering::judged(Common& common, std::string node, const Stat& stat,
                   .admitted = is_barging()};
     if (is_barging()) return finish(common, std::move(member), State::admitted);
     common.saw(path_, true);
-    const auto judgement = judge(seats_in_order(children), last_of(member.node));
+    const auto line = seats_in_order(children);
+    const auto judgement = judge(line, last_of(member.node));
     switch (judgement.verdict) {
         case Verdict::admitted:
             member.admitted = true;
+            // They may have listed it as one that waits.
+            if (line.back().node != last_of(member.node)) common.tell_those_behind(member);
             return finish(common, std::move(member), State::admitted);
         case Verdict::waits:
             return wait_in_line(common, std::move(member), judgement);
@@ -238,6 +243,7 @@ void Entering::wait_in_line(Common& common, Member member, const Judgement& judg
     for (const std::string& node : judgement.watched) {
         member.watched.push_back(below(path_, node));
     }
+    member.listed_at = listed_at_;
     member.next = judgement.next;
     finish(common, std::move(member), State::waiting);
 }

@@ -34,6 +34,16 @@ Failure timed_out(const Ensemble& ensemble) {
                 "request_timeout"};
 }
 
+/// Of a node that was read; also when that cannot be known.
+bool is_written_since(std::int64_t zxid, const Reply& reply) {
+    if (zxid == 0) return false;
+    try {
+        return reply.content().stat.mzxid > zxid;
+    } catch (const Error&) {
+        return true;
+    }
+}
+
 }  // namespace
 
 ZookeeperWire::ZookeeperWire(Ensemble ensemble)
@@ -75,7 +85,7 @@ bool ZookeeperWire::has_been_idle(Moment now) const {
     return link_.ready() && in_flight_.empty() && now - last_heard_ > session_.timeout() / 2;
 }
 
-void ZookeeperWire::watch(const std::string& path) {
+void ZookeeperWire::watch(const std::string& path, std::int64_t since) {
     std::weak_ptr<Listener> weak;
     {
         const std::lock_guard guard(mutex_);
@@ -83,9 +93,10 @@ void ZookeeperWire::watch(const std::string& path) {
         weak = listener_;
     }
     submit({.operations = {read_node(path, Watching::yes)}},
-           [this, weak, path](const Answer& answer) {
-               const bool there = answer.result.ok() && answer.result.value().front().ok();
-               const auto listener = there ? nullptr : weak.lock();
+           [this, weak, path, since](const Answer& answer) {
+               const bool same = answer.result.ok() && answer.result.value().front().ok() &&
+                                 !is_written_since(since, answer.result.value().front());
+               const auto listener = same ? nullptr : weak.lock();
                // Whoever listens owns this wire.
                if (!listener || !unwatch(path)) return;
                const bool ended =

@@ -72,8 +72,9 @@ public:
     void submit(Volley volley, Answered answered);
 
     /// Tells, once, when the node changes or ends, and at once when it is not there. One that is
-    /// watched already is not asked about again.
-    void watch(const std::string& path);
+    /// watched already is not asked about again. What was written since that transaction has
+    /// changed; 0: that does not matter.
+    void watch(const std::string& path, std::int64_t since = 0);
 
     /// As negotiated with the servers.
     std::chrono::milliseconds session_timeout() const noexcept { return session_.timeout(); }

@@ -139,6 +139,19 @@ TEST_F(ZookeeperSession, ThatIsOverIsNotRenewedByTheNextOne) {
     EXPECT_TRUE(await([&] { return !hold.held(); }, 200ms)) << "before it is renewed again";
 }
 
+TEST_F(ZookeeperSession, IsReplacedWhenTheServerWasEmptied) {
+    ZookeeperServer server;
+    const auto user = connect(server.url() + "?session=1s&tick=500ms");
+    auto mutex = user.mutex("orders", brief());
+    auto hold = mutex.acquire();
+    for (int i = 0; i < 20; ++i) user.mutex("other", brief()).acquire().release();
+    server.restart_empty();
+    EXPECT_TRUE(await([&] { return !hold.held(); }));
+    EXPECT_NE(hold.release(), Released::in_time);
+    const Hold again = mutex.acquire();
+    EXPECT_TRUE(again.held());
+}
+
 TEST_F(ZookeeperSession, ALeaseAboveItIsAnErrorThatNamesBoth) {
     const auto user = client();
     const auto refused = error_of([&] { return user.mutex("orders", {.lease = 3s}); });

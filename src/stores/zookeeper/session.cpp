@@ -53,6 +53,9 @@ Session::Fate Session::answered(const SessionAnswer& answer, Moment asked) {
 std::int64_t Session::end() {
     password_.clear();
     watched_.clear();
+    // A server that has not seen as much refuses us. That is for the sake of one session; servers
+    // that were emptied, or restored, would never take us again.
+    last_zxid_ = 0;
     return id_.exchange(0);
 }
 

@@ -211,6 +211,7 @@ bool ZookeeperWire::is_needed() const {
 
 void ZookeeperWire::connect(Moment now, Due& due) {
     if (is_needed() && link_.state() == Link::State::down && now >= backoff_.next()) {
+        if (is_beyond_its_time(now)) end_session(due);
         link_.open(ensemble_.servers[server_], session_.greeting(), now);
     }
     if (link_.state() == Link::State::down || link_.ready()) return;
@@ -225,13 +226,20 @@ void ZookeeperWire::attached(Due& due) {
     failed_in_row_ = 0;
     if (session_.answered(link_.session(), link_.opened()) == Session::Fate::over) {
         link_.close();
-        const std::int64_t over = session_.end();
-        due.push_back([weak = listener_, over] {
-            if (const auto listener = weak.lock()) listener->session_over(over);
-        });
-        return;
+        return end_session(due);
     }
     last_heard_ = last_kept_alive_ = BootClock::now();
+}
+
+/// Nothing was heard for so long that it is over, though no server has said so.
+bool ZookeeperWire::is_beyond_its_time(Moment now) const {
+    return session_.id() != 0 && now - last_heard_ > session_.timeout() + ensemble_.tick;
+}
+
+void ZookeeperWire::end_session(Due& due) {
+    due.push_back([weak = listener_, over = session_.end()] {
+        if (const auto listener = weak.lock()) listener->session_over(over);
+    });
 }
 
 void ZookeeperWire::attempt_failed(const Failure& failure, Moment now, Due& due) {

@@ -105,6 +105,8 @@ private:
     void serve(Moment now, Due& due);
     void connect(Moment now, Due& due);
     void attached(Due& due);
+    bool is_beyond_its_time(Moment now) const;
+    void end_session(Due& due);
     void attempt_failed(const Failure& failure, Moment now, Due& due);
     void keep_alive(Moment now);
     void give_up_silent(Moment now, Due& due);

@@ -99,8 +99,8 @@ TEST_F(ZookeeperReplies, ACreateThatComesAfterItsRepetitionLeavesNoGhost) {
     EXPECT_TRUE(hold.held());
     EXPECT_EQ(ambush.seen(), 2U);
     EXPECT_EQ(proxy_.connections(), 2U);
-    // The server itself ends the first one when the session is taken up by the second: what is in it
-    // cannot come any more.
+    // The server itself ends the first one when the session is taken up by the second: what is in
+    // it cannot come any more.
     ASSERT_TRUE(await([&] { return server_.measured("num_alive_connections") <= connections; }));
     proxy_.let_pass();
     EXPECT_TRUE(await([&] { return holders("orders") + waiters("orders") == 1; }));
@@ -157,9 +157,8 @@ TEST_F(ZookeeperReplies, OneThatIsAdmittedAtOnceTellsThoseBehindIt) {
     user.mutex("other", brief()).acquire().release();
     // Its node is there; it does not know yet where it stands.
     const ZookeeperAmbush ambush(proxy_, Verb::list, {Verdict::hold});
-    auto second = std::async(std::launch::async, [&] {
-        return user.semaphore("slots", 3, long_lived()).acquire(2);
-    });
+    auto second = std::async(std::launch::async,
+                             [&] { return user.semaphore("slots", 3, long_lived()).acquire(2); });
     ASSERT_TRUE(await_waiters("slots", 1));
     auto third = std::async(std::launch::async, [&] { return others.acquire(1); });
     ASSERT_TRUE(await_waiters("slots", 2));

@@ -43,6 +43,17 @@ TEST_F(ZookeeperRights, NodesBelongToWhoMadeThem) {
     EXPECT_TRUE(hold.held());
 }
 
+TEST_F(ZookeeperRights, AContainerOfAnotherUsersIsToldAtOnce) {
+    const auto alice = connect(url("&auth=alice:secret"));
+    const Hold hold = alice.mutex("hers/first", brief()).acquire();
+    const auto bob = connect(url("&auth=bob:secret"));
+    const auto start = std::chrono::steady_clock::now();
+    const auto refused = error_of([&] { return bob.mutex("hers/new", brief()).acquire(); });
+    EXPECT_EQ(refused.code(), errc::bad_configuration);
+    expect_says(refused, "NoAuth");
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 3s) << "not after request_timeout";
+}
+
 TEST_F(ZookeeperRights, ThePasswordIsNowhereToBeSeen) {
     const auto client = connect(url("&auth=alice:secret"));
     EXPECT_EQ(client.store().find("secret"), std::string::npos) << client.store();

@@ -116,6 +116,42 @@ TEST_F(ZookeeperSession, ThatEndsDuringEnterIsReplacedAndItsNodeNeverAdopted) {
     EXPECT_EQ(hold.release(), Released::in_time);
 }
 
+TEST_F(ZookeeperSession, ThatIsOverIsNotRenewedByTheNextOne) {
+    std::atomic<bool> cut = false;
+    std::atomic<bool> over = false;
+    const auto user = client();
+    const Hold hold = user.mutex("orders", {.lease = 2s}).acquire();
+    Acquiring next(rival(), "orders", long_lived());
+    ASSERT_TRUE(await_waiters("orders", 1));
+    proxy_.on_request([&](std::string_view request) {
+        if (zookeeper_verb(request) == Verb::exists && !cut.exchange(true)) {
+            return Verdict::cut_before;
+        }
+        if (!zookeeper_verb(request) && cut && !over.exchange(true)) {
+            // Its node is there as long as it takes the server to remove it.
+            proxy_.garbage(std::string("\0\0\0\x25", 4) + std::string(16, '\0') +
+                           std::string("\0\0\0\x10", 4) + std::string(17, '\0'));
+        }
+        return Verdict::pass;
+    });
+    EXPECT_TRUE(next.get().held());
+    EXPECT_TRUE(over);
+    EXPECT_TRUE(await([&] { return !hold.held(); }, 200ms)) << "before it is renewed again";
+}
+
+TEST_F(ZookeeperSession, IsReplacedWhenTheServerWasEmptied) {
+    ZookeeperServer server;
+    const auto user = connect(server.url() + "?session=1s&tick=500ms");
+    auto mutex = user.mutex("orders", brief());
+    auto hold = mutex.acquire();
+    for (int i = 0; i < 20; ++i) user.mutex("other", brief()).acquire().release();
+    server.restart_empty();
+    EXPECT_TRUE(await([&] { return !hold.held(); }));
+    EXPECT_NE(hold.release(), Released::in_time);
+    const Hold again = mutex.acquire();
+    EXPECT_TRUE(again.held());
+}
+
 TEST_F(ZookeeperSession, ALeaseAboveItIsAnErrorThatNamesBoth) {
     const auto user = client();
     const auto refused = error_of([&] { return user.mutex("orders", {.lease = 3s}); });
@@ -143,12 +179,13 @@ TEST_F(ZookeeperSession, AnIdleOneIsTakenUpAgain) {
     auto mutex = user.mutex("orders", {.lease = 2s});
     EXPECT_EQ(mutex.acquire().release(), Released::in_time);
     // Nobody is there to keep it: beyond its half, and beyond its end.
-    for (const auto pause : {1200ms, 3500ms}) {
-        std::this_thread::sleep_for(pause);
-        const Hold hold = mutex.acquire();
-        // Not what was left of it.
-        EXPECT_GT(hold.remaining(), 1s);
-    }
+    const auto idle_since = std::chrono::steady_clock::now();
+    ASSERT_TRUE(await([&] { return std::chrono::steady_clock::now() - idle_since > 1200ms; }));
+    // Not what was left of it.
+    EXPECT_GT(mutex.acquire().remaining(), 1s);
+    const auto sessions = server_.measured("global_sessions");
+    ASSERT_TRUE(await([&] { return server_.measured("global_sessions") < sessions; }));
+    EXPECT_GT(mutex.acquire().remaining(), 1s);
 }
 
 TEST_F(ZookeeperSession, WhatALostHoldLeavesBehindIsRemovedWhileItsClientLives) {

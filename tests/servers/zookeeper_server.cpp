@@ -162,6 +162,13 @@ void ZookeeperServer::restart() {
     await_serving();
 }
 
+void ZookeeperServer::restart_empty() {
+    kill();
+    std::filesystem::remove_all(file("data"));
+    write_configuration();
+    restart();
+}
+
 std::string ZookeeperServer::url_through(int port) const {
     return "zookeeper://127.0.0.1:" + std::to_string(port);
 }

@@ -102,23 +102,22 @@ void Common::saw(const std::string& path, bool occupied) {
 
 Standing Common::stands(const Member& member, const Reply& reply) {
     if (member.its_turn) return its_turn(member);
-    if (!member.is_barging()) {
-        return stands_in_line(member, reply.ok() ? reply.children() : std::vector<std::string>{});
-    }
+    if (!member.is_barging()) return stands_in_line(member, reply);
     const bool same = reply.ok() && static_cast<std::uint64_t>(reply.stat().czxid) == member.fence;
     if (same) return {.state = State::admitted, .fence = member.fence};
     roster.remove(member.nonce());
     return {};
 }
 
-Standing Common::stands_in_line(const Member& member, const std::vector<std::string>& children) {
+Standing Common::stands_in_line(const Member& member, const Reply& listed) {
+    const auto children = listed.ok() ? listed.children() : std::vector<std::string>{};
     const auto judgement = judge(seats_in_order(children), last_of(member.node));
     switch (judgement.verdict) {
         case Verdict::admitted:
             return its_turn(member);
         case Verdict::waits:
             roster.wait_for(member.nonce(), with_path(member.path, judgement.watched),
-                            judgement.next);
+                            judgement.next, listed.zxid);
             arm(member.nonce());
             return {.state = State::waiting};
         case Verdict::conflict:
@@ -132,20 +131,22 @@ Standing Common::stands_in_line(const Member& member, const std::vector<std::str
 }
 
 Standing Common::its_turn(const Member& member) {
-    if (!member.admitted && member.contender.capacity != all) {
-        // Whoever waits behind it with permits looks at it alone.
-        wire.submit({.operations = {write_node(member.node, note_of(member.contender))}},
-                    [](const Answer&) {});
-    }
+    if (!member.admitted) tell_those_behind(member);
     roster.admit(member.nonce());
     return {.state = State::admitted, .fence = member.fence};
+}
+
+void Common::tell_those_behind(const Member& member) {
+    if (member.contender.capacity == all) return;
+    wire.submit({.operations = {write_node(member.node, note_of(member.contender))}},
+                [](const Answer&) {});
 }
 
 void Common::arm(const Nonce& nonce) {
     if (!watchers->watches(nonce)) return;
     const auto member = roster.find(nonce);
     if (!member) return;
-    for (const std::string& node : member->watched) wire.watch(node);
+    for (const std::string& node : member->watched) wire.watch(node, member->listed_at);
 }
 
 void Common::session_over(std::int64_t session) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include <holdfast/error.hpp>
+
 #include "port/pending.hpp"
 #include "port/watchers.hpp"
 #include "stores/zookeeper/judgement.hpp"
@@ -32,11 +34,25 @@ public:
 
     const Ensemble& ensemble() const { return wire.ensemble(); }
 
-    /// `read(common, answer)` is called unless this is gone by then.
+    /// `read(common, answer)` is called unless this is gone by then. Should it throw because a
+    /// reply is not what belongs to its request, it is called again, with a failure.
     template <class Read>
     void submit(Volley&& volley, Read read) {
         wire.submit(std::move(volley), [weak = weak_from_this(), read](Answer answer) mutable {
-            if (const auto self = weak.lock()) read(*self, std::move(answer));
+            const auto self = weak.lock();
+            if (!self) return;
+            Answer unreadable{Failure{errc::unreachable, Effect::unknown, {}}, true, answer.sent,
+                              answer.session};
+            try {
+                read(*self, std::move(answer));
+            } catch (const Error& error) {
+                if (error.code() != errc::corrupt) throw;
+                unreadable.result =
+                    Failure{errc::unreachable, Effect::unknown,
+                            self->ensemble().shown() + ": a reply that is none (" + error.what() +
+                                "); check that host and port are a ZooKeeper server's"};
+                read(*self, std::move(unreadable));
+            }
         });
     }
 
@@ -59,6 +75,8 @@ public:
     Standing stands(const Member& member, const Reply& reply);
     /// The one before it has ended: it is admitted.
     Standing its_turn(const Member& member);
+    /// It was admitted: whoever waits behind it with permits looks at it alone.
+    void tell_those_behind(const Member& member);
     /// Watches what it waits for, if somebody wants to hear of it.
     void arm(const Nonce& nonce);
 
@@ -72,7 +90,7 @@ private:
         Moment until;
     };
     void look_for_copies(const Nonce& nonce, const std::string& path);
-    Standing stands_in_line(const Member& member, const std::vector<std::string>& children);
+    Standing stands_in_line(const Member& member, const Reply& listed);
 
     mutable std::mutex mutex_;
     std::set<std::string> occupied_;

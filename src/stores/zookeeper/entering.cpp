@@ -1,6 +1,7 @@
 #include "stores/zookeeper/entering.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "stores/zookeeper/failures.hpp"
@@ -16,6 +17,17 @@ using Verdict = Judgement::Verdict;
 Failure refused_by_tombstone(const Ensemble& ensemble) {
     return {errc::lost, Effect::none,
             ensemble.shown() + ": it was taken out of line before it came in; acquire again"};
+}
+
+/// Why the containers above a node, from the top, were not made; none when nothing is in the way of
+/// making them once more.
+Refusal refusal_of_way(std::span<const Reply> replies) {
+    // One that is refused may be there all the same: whether it is, is known by what is below it.
+    const auto last = std::find_if(replies.rbegin(), replies.rend(), [](const Reply& reply) {
+        return reply.refusal != Refusal::no_node;
+    });
+    if (last == replies.rend() || last->refusal == Refusal::node_exists) return Refusal::none;
+    return last->refusal;
 }
 
 }  // namespace
@@ -115,11 +127,19 @@ void Entering::created(Common& common, Answer answer) {
     }
     const auto& replies = answer.result.value();
     const Reply& made = replies[made_at_];
-    if (!made.ok()) return refused(common, made.refusal);
+    if (!made.ok()) {
+        const Refusal of_way = refusal_of_way(std::span(replies).first(made_at_));
+        const bool blocked = made.refusal == Refusal::no_node && of_way != Refusal::none;
+        return refused(common, blocked ? of_way : made.refusal);
+    }
     sent_ = answer.sent;
     auto [node, stat] = made.made();
     if (is_barging()) return judged(common, std::move(node), stat, {});
     const Reply& listed = replies[made_at_ + 1];
+    listed_at_ = listed.zxid;
+    if (tells_nothing(listed.refusal)) {
+        return take_out(common, node, failure_of(listed.refusal, common.ensemble()));
+    }
     judged(common, std::move(node), stat,
            listed.ok() ? listed.children() : std::vector<std::string>{});
 }
@@ -147,6 +167,8 @@ void Entering::searched(Common& common, Answer answer) {
     }
     if (is_barging()) return holder_seen(common, std::move(answer));
     const Reply& listed = answer.result.value()[1];
+    if (tells_nothing(listed.refusal)) return fail(failure_of(listed.refusal, common.ensemble()));
+    listed_at_ = listed.zxid;
     children_ = listed.ok() ? listed.children() : std::vector<std::string>{};
     candidates_.clear();
     for (const Seat& seat : seats_in_order(children_)) {
@@ -197,10 +219,13 @@ void Entering::judged(Common& common, std::string node, const Stat& stat,
                   .admitted = is_barging()};
     if (is_barging()) return finish(common, std::move(member), State::admitted);
     common.saw(path_, true);
-    const auto judgement = judge(seats_in_order(children), last_of(member.node));
+    const auto line = seats_in_order(children);
+    const auto judgement = judge(line, last_of(member.node));
     switch (judgement.verdict) {
         case Verdict::admitted:
             member.admitted = true;
+            // They may have listed it as one that waits.
+            if (line.back().node != last_of(member.node)) common.tell_those_behind(member);
             return finish(common, std::move(member), State::admitted);
         case Verdict::waits:
             return wait_in_line(common, std::move(member), judgement);
@@ -218,6 +243,7 @@ void Entering::wait_in_line(Common& common, Member member, const Judgement& judg
     for (const std::string& node : judgement.watched) {
         member.watched.push_back(below(path_, node));
     }
+    member.listed_at = listed_at_;
     member.next = judgement.next;
     finish(common, std::move(member), State::waiting);
 }
@@ -274,9 +300,16 @@ void Entering::take_out(Common& common, const std::string& node,
                         Result<std::vector<Entry>> result) {
     outcome_ = std::move(result);
     common.submit({.operations = {delete_node(node)}},
-                  [self = shared_from_this()](Common&, const Answer& answer) {
-                      if (answer.result.ok()) return self->flight_->complete(self->outcome_);
-                      Failure failure = answer.result.failure();
+                  [self = shared_from_this()](Common& alive, const Answer& answer) {
+                      Failure failure;
+                      if (!answer.result.ok()) {
+                          failure = answer.result.failure();
+                      } else if (const auto refusal = answer.result.value().front().refusal;
+                                 tells_nothing(refusal)) {
+                          failure = failure_of(refusal, alive.ensemble());
+                      } else {
+                          return self->flight_->complete(self->outcome_);
+                      }
                       failure.effect = Effect::unknown;
                       self->fail(std::move(failure));
                   });

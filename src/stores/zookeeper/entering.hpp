@@ -69,6 +69,7 @@ private:
     std::size_t made_at_ = 0;              ///< which reply of a volley is that of its creation
     std::vector<std::string> candidates_;  ///< nodes with its nonce
     std::vector<std::string> children_;    ///< as listed with them
+    std::int64_t listed_at_ = 0;           ///< as in Member
     Result<std::vector<Entry>> outcome_ = std::vector<Entry>{};
 };
 

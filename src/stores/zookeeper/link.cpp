@@ -67,6 +67,8 @@ std::optional<Failure> Link::greet() {
         unsent_greeting_.erase(0, transfer.bytes);
     }
     auto failure = read_socket();
+    // Others write to a ready link, and must not come into the middle of the greeting.
+    if (!unsent_greeting_.empty()) return failure;
     try {
         if (const auto record = reader_.next()) {
             session_ = session_answer(*record);

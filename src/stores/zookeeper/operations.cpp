@@ -33,7 +33,7 @@ Operation on_path(std::int32_t type, std::string_view path, Watching watching) {
 Stat read_stat(RecordReader& record) {
     Stat stat;
     stat.czxid = record.long_number();
-    record.long_number();  // mzxid
+    stat.mzxid = record.long_number();
     stat.ctime = record.long_number();
     record.long_number();  // mtime
     record.number();       // version
@@ -144,7 +144,7 @@ Incoming incoming(std::string_view bytes) {
     RecordReader record(bytes);
     Incoming arrived;
     arrived.number = record.number();
-    arrived.zxid = record.long_number();
+    arrived.zxid = arrived.reply.zxid = record.long_number();
     arrived.reply.refusal = static_cast<Refusal>(record.number());
     arrived.reply.record = std::string(record.rest());
     return arrived;

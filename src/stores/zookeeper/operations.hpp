@@ -33,6 +33,7 @@ enum class Refusal : std::int32_t {
 /// What the server knows of a node.
 struct Stat {
     std::int64_t czxid = 0;  ///< the transaction that made it
+    std::int64_t mzxid = 0;  ///< that wrote it last
     std::int64_t ctime = 0;  ///< in ms since 1970, by the leader's clock
     std::int64_t ephemeral_owner = 0;
 };
@@ -48,6 +49,7 @@ struct Operation {
 struct Reply {
     Refusal refusal = Refusal::none;
     std::string record = {};
+    std::int64_t zxid = 0;  ///< the last transaction that the server knew of
 
     bool ok() const noexcept { return refusal == Refusal::none; }
     // What a successful one has in it. Each throws Error with errc::corrupt when it has not.

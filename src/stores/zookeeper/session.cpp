@@ -9,8 +9,8 @@ namespace holdfast::inline v0::zookeeper {
 
 namespace {
 
-/// Well below what a server takes in one request.
-constexpr std::size_t most_watches = 500;
+/// Of paths in one request: well below what a server takes (jute.maxbuffer, 1 MiB by default).
+constexpr std::size_t most_bytes = std::size_t{128} << 10U;
 
 std::int32_t in_milliseconds(std::chrono::milliseconds time) {
     constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
@@ -27,10 +27,13 @@ std::string Session::greeting() const {
                                    .password = password_}));
     if (!ensemble_.credentials.empty()) append_frame(bytes, digest_record(ensemble_.credentials));
     std::vector<std::string> paths;
+    std::size_t size = 0;
     for (const std::string& path : watched_) {
+        size += path.size() + sizeof(std::int32_t);
         paths.push_back(path);
-        if (paths.size() < most_watches) continue;
+        if (size < most_bytes) continue;
         append_frame(bytes, watches_record(last_zxid_, std::exchange(paths, {})));
+        size = 0;
     }
     if (!paths.empty()) append_frame(bytes, watches_record(last_zxid_, paths));
     return bytes;
@@ -50,6 +53,9 @@ Session::Fate Session::answered(const SessionAnswer& answer, Moment asked) {
 std::int64_t Session::end() {
     password_.clear();
     watched_.clear();
+    // A server that has not seen as much refuses us. That is for the sake of one session; servers
+    // that were emptied, or restored, would never take us again.
+    last_zxid_ = 0;
     return id_.exchange(0);
 }
 

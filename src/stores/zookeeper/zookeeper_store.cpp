@@ -6,6 +6,7 @@
 
 #include "stores/zookeeper/common.hpp"
 #include "stores/zookeeper/entering.hpp"
+#include "stores/zookeeper/failures.hpp"
 #include "stores/zookeeper/leaving.hpp"
 #include "stores/zookeeper/listing.hpp"
 #include "stores/zookeeper/renewing.hpp"
@@ -101,6 +102,8 @@ Pending<Standing> ZookeeperStore::standing(const Ticket& ticket) {
     const auto member = common_->roster.find(ticket.nonce);
     if (!member) return Standing{};
     if (member->node.empty()) return standing_of_barging(*member);
+    // It is told by the session's end, which is about to be told itself.
+    if (member->session != common_->wire.session()) return Standing{};
     if (member->its_turn) return common_->its_turn(*member);
     const auto flight = std::make_shared<Flight<Standing>>(common_->wire);
     Operation look =
@@ -108,9 +111,15 @@ Pending<Standing> ZookeeperStore::standing(const Ticket& ticket) {
     common_->submit({.operations = {std::move(look)}},
                     [nonce = member->nonce(), flight](Common& alive, const Answer& answer) {
                         if (!answer.result.ok()) return flight->complete(answer.result.failure());
+                        const Reply& reply = answer.result.value().front();
+                        if (tells_nothing(reply.refusal)) {
+                            return flight->complete(failure_of(reply.refusal, alive.ensemble()));
+                        }
                         const auto present = alive.roster.find(nonce);
-                        if (!present) return flight->complete(Standing{});
-                        flight->complete(alive.stands(*present, answer.result.value().front()));
+                        if (!present || present->session != answer.session) {
+                            return flight->complete(Standing{});
+                        }
+                        flight->complete(alive.stands(*present, reply));
                     });
     return Pending<Standing>(flight);
 }

@@ -34,6 +34,16 @@ Failure timed_out(const Ensemble& ensemble) {
                 "request_timeout"};
 }
 
+/// Of a node that was read; also when that cannot be known.
+bool is_written_since(std::int64_t zxid, const Reply& reply) {
+    if (zxid == 0) return false;
+    try {
+        return reply.content().stat.mzxid > zxid;
+    } catch (const Error&) {
+        return true;
+    }
+}
+
 }  // namespace
 
 ZookeeperWire::ZookeeperWire(Ensemble ensemble)
@@ -75,7 +85,7 @@ bool ZookeeperWire::has_been_idle(Moment now) const {
     return link_.ready() && in_flight_.empty() && now - last_heard_ > session_.timeout() / 2;
 }
 
-void ZookeeperWire::watch(const std::string& path) {
+void ZookeeperWire::watch(const std::string& path, std::int64_t since) {
     std::weak_ptr<Listener> weak;
     {
         const std::lock_guard guard(mutex_);
@@ -83,9 +93,10 @@ void ZookeeperWire::watch(const std::string& path) {
         weak = listener_;
     }
     submit({.operations = {read_node(path, Watching::yes)}},
-           [this, weak, path](const Answer& answer) {
-               const bool there = answer.result.ok() && answer.result.value().front().ok();
-               const auto listener = there ? nullptr : weak.lock();
+           [this, weak, path, since](const Answer& answer) {
+               const bool same = answer.result.ok() && answer.result.value().front().ok() &&
+                                 !is_written_since(since, answer.result.value().front());
+               const auto listener = same ? nullptr : weak.lock();
                // Whoever listens owns this wire.
                if (!listener || !unwatch(path)) return;
                const bool ended =
@@ -200,6 +211,7 @@ bool ZookeeperWire::is_needed() const {
 
 void ZookeeperWire::connect(Moment now, Due& due) {
     if (is_needed() && link_.state() == Link::State::down && now >= backoff_.next()) {
+        if (is_beyond_its_time(now)) end_session(due);
         link_.open(ensemble_.servers[server_], session_.greeting(), now);
     }
     if (link_.state() == Link::State::down || link_.ready()) return;
@@ -214,13 +226,20 @@ void ZookeeperWire::attached(Due& due) {
     failed_in_row_ = 0;
     if (session_.answered(link_.session(), link_.opened()) == Session::Fate::over) {
         link_.close();
-        const std::int64_t over = session_.end();
-        due.push_back([weak = listener_, over] {
-            if (const auto listener = weak.lock()) listener->session_over(over);
-        });
-        return;
+        return end_session(due);
     }
     last_heard_ = last_kept_alive_ = BootClock::now();
+}
+
+/// Nothing was heard for so long that it is over, though no server has said so.
+bool ZookeeperWire::is_beyond_its_time(Moment now) const {
+    return session_.id() != 0 && now - last_heard_ > session_.timeout() + ensemble_.tick;
+}
+
+void ZookeeperWire::end_session(Due& due) {
+    due.push_back([weak = listener_, over = session_.end()] {
+        if (const auto listener = weak.lock()) listener->session_over(over);
+    });
 }
 
 void ZookeeperWire::attempt_failed(const Failure& failure, Moment now, Due& due) {

@@ -72,8 +72,9 @@ public:
     void submit(Volley volley, Answered answered);
 
     /// Tells, once, when the node changes or ends, and at once when it is not there. One that is
-    /// watched already is not asked about again.
-    void watch(const std::string& path);
+    /// watched already is not asked about again. What was written since that transaction has
+    /// changed; 0: that does not matter.
+    void watch(const std::string& path, std::int64_t since = 0);
 
     /// As negotiated with the servers.
     std::chrono::milliseconds session_timeout() const noexcept { return session_.timeout(); }
@@ -104,6 +105,8 @@ private:
     void serve(Moment now, Due& due);
     void connect(Moment now, Due& due);
     void attached(Due& due);
+    bool is_beyond_its_time(Moment now) const;
+    void end_session(Due& due);
     void attempt_failed(const Failure& failure, Moment now, Due& due);
     void keep_alive(Moment now);
     void give_up_silent(Moment now, Due& due);

@@ -56,7 +56,11 @@ TEST(APath, HidesWhatOthersWouldTakeForAContenderAheadOfThem) {
     EXPECT_EQ(paths.of("b/x-lock-0000000001"), "/b/x-~6Cock-0000000001");
     EXPECT_EQ(paths.of("b/x__lock__0000000001"), "/b/x~5F_lock__0000000001");
     EXPECT_EQ(paths.of("b/0000000001"), "/b/~30000000001"s.replace(3, 3, "~30"));
+    EXPECT_EQ(paths.of("b/0000000001x"), "/b/~30000000001x");
+    EXPECT_EQ(paths.of("b/1234567890x"), "/b/~31234567890x");
+    EXPECT_EQ(paths.of("b/0000x"), "/b/~30000x") << "ahead of 0001000000";
     EXPECT_EQ(paths.of("b/42"), "/b/42");
+    EXPECT_EQ(paths.of("b/2026-11-16"), "/b/2026-11-16");
 }
 
 TEST(APath, OfTwoNamesIsNeverTheSame) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "stores/zookeeper/ending.hpp"
 #include "stores/zookeeper/failures.hpp"
 #include "stores/zookeeper/note.hpp"
 
@@ -21,13 +22,6 @@ State state_in(const Reply& listed, std::string_view node) {
     const Verdict verdict = judge(seats_in_order(listed.children()), node).verdict;
     if (verdict == Verdict::absent) return State::gone;
     return verdict == Verdict::admitted ? State::admitted : State::waiting;
-}
-
-Failure perhaps_done(const Ensemble& ensemble) {
-    return {errc::unreachable, Effect::unknown,
-            ensemble.shown() +
-                ": the connection broke while it was given back; an earlier copy of the request "
-                "may have done it"};
 }
 
 /// What the deletion of a node that stood like this means.
@@ -56,9 +50,18 @@ void leave_own(Common& common, const Member& member, const LeaveFlight& flight) 
                   });
 }
 
+/// The node has the resource's name, so it may be another one's by now, or soon.
+void leave_barging(Common& common, const PlaceText& place, const LeaveFlight& flight) {
+    std::make_shared<Ending>(common, place, [flight](Common&, Result<Standing> result) {
+        flight->complete(std::move(result));
+    })->start(common);
+}
+
 /// One that a listing has shown, or that came with a session which is over: ended if it is still
 /// the same one.
 void leave_listed(Common& common, const PlaceText& place, const LeaveFlight& flight) {
+    // With barging the node is the resource's own, and who has it holds it.
+    if (!seat_of(last_of(place.node))) return leave_barging(common, place, flight);
     const std::string parent = place.node.substr(0, place.node.rfind('/'));
     common.submit({.operations = {catch_up(), look_at_node(place.node),
                                   list_children(parent.empty() ? "/" : parent)}},
@@ -67,10 +70,7 @@ void leave_listed(Common& common, const PlaceText& place, const LeaveFlight& fli
                       const auto& replies = answer.result.value();
                       const bool same = replies[1].ok() && replies[1].stat().czxid == place.czxid;
                       if (!same) return flight->complete(Standing{});
-                      // With barging the node is the resource's own, and who has it holds it.
-                      const bool in_line = seat_of(last_of(place.node)).has_value();
-                      const State stood =
-                          in_line ? state_in(replies[2], last_of(place.node)) : State::admitted;
+                      const State stood = state_in(replies[2], last_of(place.node));
                       alive.submit({.operations = {delete_node(place.node)}},
                                    [stood, flight](Common& later, const Answer& last) {
                                        if (!last.result.ok())
@@ -81,10 +81,11 @@ void leave_listed(Common& common, const PlaceText& place, const LeaveFlight& fli
                   });
 }
 
-/// All nodes with the nonce, in line and with barging, and where the first of them stood.
+/// All nodes with the nonce in line, and where the first of them stood; or the one with barging.
 struct Found {
     std::vector<std::string> nodes;
     State stood = State::gone;
+    std::optional<PlaceText> barging = std::nullopt;
 };
 
 Found find_nonce(const std::string& path, const Nonce& nonce, const Reply& listed,
@@ -96,10 +97,11 @@ Found find_nonce(const std::string& path, const Nonce& nonce, const Reply& liste
         if (found.nodes.empty()) found.stood = state_in(listed, seat.node);
         found.nodes.push_back(below(path, seat.node));
     }
-    const auto note = read.ok() ? note_in(read.content().data) : std::nullopt;
+    if (!read.ok()) return found;
+    const auto [data, stat] = read.content();
+    const auto note = note_in(data);
     if (note && note->nonce == nonce) {
-        found.nodes.push_back(path);
-        found.stood = State::admitted;
+        found.barging = PlaceText{stat.ephemeral_owner, stat.czxid, path};
     }
     return found;
 }
@@ -114,6 +116,7 @@ void leave_unanswered(Common& common, const Ticket& ticket, const LeaveFlight& f
             if (!answer.result.ok()) return flight->complete(answer.result.failure());
             const auto& replies = answer.result.value();
             const Found found = find_nonce(path, nonce, replies[1], replies[2]);
+            if (found.barging) return leave_barging(alive, *found.barging, flight);
             if (found.nodes.empty()) return flight->complete(Standing{});
             std::vector<Operation> operations;
             for (const std::string& node : found.nodes) operations.push_back(delete_node(node));
@@ -136,9 +139,8 @@ Pending<Standing> leave_line(const std::shared_ptr<Common>& common, const Ticket
     const auto member = common->roster.remove(ticket.nonce);
     if (member && member->node.empty()) return Standing{.state = State::waiting};
     if (member && member->is_barging()) {
-        // The node has the resource's name, so it may be another one's by now.
         const auto czxid = static_cast<std::int64_t>(member->fence);
-        leave_listed(*common, {member->session, czxid, member->node}, flight);
+        leave_barging(*common, {member->session, czxid, member->node}, flight);
     } else if (member) {
         leave_own(*common, *member, flight);
     } else if (ticket.place.empty()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "stores/zookeeper/ending.hpp"
 #include "stores/zookeeper/note.hpp"
 
 namespace holdfast::inline v0::zookeeper {
@@ -46,7 +47,7 @@ Failure fairness_conflict(const Ensemble& ensemble) {
 void Common::tidy() {
     const Moment now = BootClock::now();
     for (const Member& member : roster.take_lapsed(now)) {
-        if (!member.node.empty()) remove_node(member.node);
+        take_back(member);
         watchers->call(member.nonce(), {.state = State::gone});
     }
     std::vector<std::pair<Nonce, std::string>> due;
@@ -64,6 +65,18 @@ void Common::tidy() {
 
 void Common::remove_node(const std::string& node) {
     wire.submit({.operations = {delete_node(node)}}, [](const Answer&) {});
+}
+
+/// With barging the node has the resource's name, and may be another one's by now; one of an
+/// earlier session has gone with it.
+void Common::take_back(const Member& member) {
+    if (member.node.empty()) return;
+    if (!member.is_barging()) return remove_node(member.node);
+    if (member.session != wire.session()) return;
+    std::make_shared<Ending>(
+        *this, PlaceText{member.session, static_cast<std::int64_t>(member.fence), member.node},
+        [](Common&, const Result<Standing>&) {})
+        ->start(*this);
 }
 
 void Common::doubt(const std::string& path, const Nonce& nonce) {
@@ -150,8 +163,9 @@ void Common::arm(const Nonce& nonce) {
 
 void Common::session_over(std::int64_t session) {
     for (const Member& member : roster.take_of_session(session)) {
-        // Should it still be there, it belongs to nobody.
-        remove_node(member.node);
+        // Should it still be there, it belongs to nobody; but with barging another one may have the
+        // name by now.
+        if (!member.is_barging()) remove_node(member.node);
         watchers->call(member.nonce(), {.state = State::gone});
     }
     // Those without a node go on, but what they watched is not watched any more.

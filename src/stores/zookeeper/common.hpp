@@ -71,6 +71,7 @@ private:
         Moment next;
         Moment until;
     };
+    void take_back(const Member& member);
     void look_for_copies(const Nonce& nonce, const std::string& path);
     Standing stands_in_line(const Member& member, const std::vector<std::string>& children);
 

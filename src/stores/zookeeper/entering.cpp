@@ -241,7 +241,7 @@ void Entering::holder_seen(Common& common, Answer answer) {
         sent_ = answer.sent;
         return judged(common, path_, stat, {});
     }
-    if (own) common.remove_node(path_);
+    // What an earlier session has left goes with it; the name may be another one's next.
     if (contender_.patience == Patience::none) return finish_gone();
     wait_for_holder(common);
 }

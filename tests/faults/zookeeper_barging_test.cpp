@@ -1,0 +1,58 @@
+#include <gtest/gtest.h>
+
+#include "faults/zookeeper_faults.hpp"
+#include "support/contender.hpp"
+
+/// With barging one node has the resource's name: whatever ends it must not hit the next one.
+namespace holdfast::test {
+
+namespace {
+
+class ZookeeperBarging : public ZookeeperFaults {
+protected:
+    static LockOptions barging(std::chrono::milliseconds lease = 1s) {
+        return {.lease = lease, .fairness = Fairness::barging};
+    }
+    std::uint64_t fence_of_holder(const std::string& name) const {
+        const auto found = watcher_.look_at(name);
+        return found && !found->holders.empty() ? found->holders.front().fence : 0;
+    }
+
+private:
+    Client watcher_ = rival();
+};
+
+TEST_F(ZookeeperBarging, AClientThatWasPausedBeyondItsSessionLeavesTheNextHolderAlone) {
+    Child paused = Contenders(url_behind()).talker();
+    ASSERT_EQ(paused.hear(), "ready");
+    const auto fence = fence_in(paused.ask("acquire orders 1000 barging"));
+    ASSERT_NE(fence, 0U);
+    const auto other = rival();
+    paused.stop();
+    const Hold next = other.mutex("orders", barging(10s)).acquire();
+    paused.go_on();
+    EXPECT_EQ(paused.ask("await_loss").substr(0, 4), "lost");
+    // Each verb tidies up.
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(fence_in(paused.ask("try orders 1000 barging")), fence);
+    EXPECT_EQ(fence_of_holder("orders"), next.fence());
+    EXPECT_TRUE(next.held());
+}
+
+TEST_F(ZookeeperBarging, ADroppedReplyToTheDeletionDoesNotCostTheNextHolderItsNode) {
+    const auto user = client("&connect_timeout=1s");
+    const auto other = rival();
+    auto hold = user.mutex("orders", barging()).acquire();
+    Acquiring next(other, "orders", barging(10s));
+    ASSERT_TRUE(await([&] { return server_.measured("watch_count") > 0; }));
+    const ZookeeperAmbush ambush(proxy_, Verb::remove, {Verdict::drop_reply});
+    // The client comes back only when the next one is in.
+    proxy_.delay_replies(300ms);
+    EXPECT_EQ(hold.release(), Released::unknown);
+    const Hold held = next.get();
+    EXPECT_FALSE(await([&] { return fence_of_holder("orders") != held.fence(); }, 500ms));
+    EXPECT_EQ(ambush.seen(), 1U) << "it was deleted blindly";
+}
+
+}  // namespace
+
+}  // namespace holdfast::test

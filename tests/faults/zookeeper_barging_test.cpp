@@ -53,6 +53,35 @@ TEST_F(ZookeeperBarging, ADroppedReplyToTheDeletionDoesNotCostTheNextHolderItsNo
     EXPECT_EQ(ambush.seen(), 1U) << "it was deleted blindly";
 }
 
+TEST_F(ZookeeperBarging, AContainerThatTwoOfThemWantOutOfTheWayCostsNobodyItsNode) {
+    // It keeps what lines leave behind.
+    const ZookeeperServer tidy_seldom;
+    FaultProxy slow_way(tidy_seldom.port(), zookeeper_protocol);
+    const auto url_through = [](int port) {
+        return "zookeeper://127.0.0.1:" + std::to_string(port) + "?session=10s&tick=500ms";
+    };
+    const auto late = connect(url_through(slow_way.port()));
+    const auto early = connect(url_through(tidy_seldom.port()));
+    for (int round = 0; round < 5; ++round) {
+        early.mutex("orders", long_lived()).acquire().release();
+        std::atomic<bool> met = false;
+        slow_way.on_request([&](auto request) {
+            const auto verb = zookeeper_verb(request);
+            if (met || (verb != Verb::multi && verb != Verb::remove)) return Verdict::pass;
+            met = true;
+            return Verdict::hold;
+        });
+        Acquiring second(late, "orders", barging(10s));
+        ASSERT_TRUE(await([&] { return met.load(); }));
+        auto first = early.mutex("orders", barging(10s)).acquire();
+        slow_way.let_pass();
+        EXPECT_FALSE(second.is_over(100ms)) << "two hold it";
+        EXPECT_EQ(first.release(), Released::in_time);
+        EXPECT_EQ(second.get().release(), Released::in_time);
+        slow_way.pass();
+    }
+}
+
 }  // namespace
 
 }  // namespace holdfast::test

@@ -246,17 +246,21 @@ void Entering::holder_seen(Common& common, Answer answer) {
     wait_for_holder(common);
 }
 
-/// A container stands where the lock is to be. One that a line has left behind may go.
+/// A container stands where the lock is to be. One that a line has left behind may go; should
+/// another one have put its node there meanwhile, that stays.
 void Entering::replace_container(Common& common) {
-    common.submit({.operations = {delete_node(path_)}, .deadline = deadline_},
-                  [self = shared_from_this()](Common& alive, const Answer& answer) {
-                      if (!answer.result.ok()) return self->fail(answer.result.failure());
-                      const Refusal refusal = answer.result.value().front().refusal;
-                      if (refusal == Refusal::not_empty || !self->has_time()) {
-                          return self->fail(fairness_conflict(alive.ensemble()));
-                      }
-                      self->create(alive);
-                  });
+    send(common, {delete_lasting_node(path_, common.ensemble().access())}, WhenLost::repeat,
+         &Entering::container_replaced);
+}
+
+void Entering::container_replaced(Common& common, Answer answer) {
+    if (!answer.result.ok()) return fail(answer.result.failure());
+    const Refusal refusal = answer.result.value().front().refused();
+    const bool away = refusal == Refusal::none || refusal == Refusal::no_node ||
+                      refusal == Refusal::no_children_for_ephemerals;
+    if (away && has_time()) return create(common);
+    if (away || refusal == Refusal::not_empty) return fail(fairness_conflict(common.ensemble()));
+    fail(failure_of(refusal, common.ensemble()));
 }
 
 void Entering::wait_for_holder(Common& common) {

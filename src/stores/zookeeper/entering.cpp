@@ -64,14 +64,15 @@ Operation Entering::creation(const Common& common) const {
                        Kind::ephemeral_sequential, access);
 }
 
-/// The line was seen occupied: if it is so still, nothing is written.
+/// The line was seen occupied: if it is so still, nothing is written. Asked of the leader's state: a
+/// release that was seen elsewhere before is seen here.
 void Entering::look_first(Common& common) {
-    send(common, {list_children(path_)}, WhenLost::repeat, &Entering::looked);
+    send(common, {catch_up(), list_children(path_)}, WhenLost::repeat, &Entering::looked);
 }
 
 void Entering::looked(Common& common, Answer answer) {
     if (!answer.result.ok()) return fail(answer.result.failure());
-    const Reply& reply = answer.result.value().front();
+    const Reply& reply = answer.result.value()[1];
     const auto line = reply.ok() ? seats_in_order(reply.children()) : std::vector<Seat>{};
     common.saw(path_, !line.empty());
     // As if it stood at the end.

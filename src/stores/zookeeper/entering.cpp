@@ -231,8 +231,8 @@ void Entering::holder_seen(Common& common, Answer answer) {
     if (!answer.result.ok()) return fail(answer.result.failure());
     const Reply& reply = answer.result.value()[1];
     if (!reply.ok()) {
-        if (!has_time()) return fail(failure_of(reply.refusal, common.ensemble()));
-        return create(common);
+        if (reply.refusal == Refusal::no_node && has_time()) return create(common);
+        return fail(failure_of(reply.refusal, common.ensemble()));
     }
     const auto [data, stat] = reply.content();
     if (stat.ephemeral_owner == 0) return replace_container(common);

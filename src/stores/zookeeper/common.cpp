@@ -4,6 +4,7 @@
 
 #include "stores/zookeeper/ending.hpp"
 #include "stores/zookeeper/note.hpp"
+#include "stores/zookeeper/seat.hpp"
 
 namespace holdfast::inline v0::zookeeper {
 
@@ -15,8 +16,10 @@ using Verdict = Judgement::Verdict;
 
 /// What is remembered of lines is a hint: when it is too much, it is forgotten.
 constexpr std::size_t most_remembered = 4096;
-/// How often a late copy of an enter is looked for.
+/// How often a late copy of an enter is looked for, and a deletion made again.
 constexpr auto doubt_interval = 500ms;
+/// Beyond that nodes stay until their session ends.
+constexpr std::size_t most_leftovers = 65536;
 
 std::vector<std::string> with_path(const std::string& path, const std::vector<std::string>& nodes) {
     std::vector<std::string> paths;
@@ -50,6 +53,7 @@ void Common::tidy() {
         take_back(member);
         watchers->call(member.nonce(), {.state = State::gone});
     }
+    remove_leftovers(now);
     std::vector<std::pair<Nonce, std::string>> due;
     {
         const std::lock_guard guard(mutex_);
@@ -64,7 +68,8 @@ void Common::tidy() {
 }
 
 void Common::remove_node(const std::string& node) {
-    wire.submit({.operations = {delete_node(node)}}, [](const Answer&) {});
+    keep_leftover(node, {.session = wire.session(), .under_way = true});
+    send_removal(node, 0);
 }
 
 /// With barging the node has the resource's name, and may be another one's by now; one of an
@@ -73,10 +78,63 @@ void Common::take_back(const Member& member) {
     if (member.node.empty()) return;
     if (!member.is_barging()) return remove_node(member.node);
     if (member.session != wire.session()) return;
-    std::make_shared<Ending>(
-        *this, PlaceText{member.session, static_cast<std::int64_t>(member.fence), member.node},
-        [](Common&, const Result<Standing>&) {})
-        ->start(*this);
+    const auto czxid = static_cast<std::int64_t>(member.fence);
+    keep_leftover(member.node, {.session = member.session, .czxid = czxid, .under_way = true});
+    send_removal(member.node, czxid);
+}
+
+void Common::remove_later(const PlaceText& place) {
+    // Others' nodes are theirs to end, and those of an earlier session have gone with it.
+    if (place.session == 0 || place.session != wire.session()) return;
+    const bool in_line = seat_of(last_of(place.node)).has_value();
+    keep_leftover(place.node, {.session = place.session, .czxid = in_line ? 0 : place.czxid});
+}
+
+void Common::keep_leftover(const std::string& node, const Leftover& leftover) {
+    const std::lock_guard guard(mutex_);
+    if (leftovers_.size() >= most_leftovers) return;
+    leftovers_.insert_or_assign(node, leftover);
+}
+
+void Common::remove_leftovers(Moment now) {
+    std::vector<std::pair<std::string, std::int64_t>> due;
+    {
+        const std::lock_guard guard(mutex_);
+        if (leftovers_.empty()) return;
+        const std::int64_t session = wire.session();
+        std::erase_if(leftovers_, [&](const auto& one) { return one.second.session != session; });
+        for (auto& [node, one] : leftovers_) {
+            if (one.under_way || now < one.next) continue;
+            one.under_way = true;
+            due.emplace_back(node, one.czxid);
+        }
+    }
+    for (const auto& [node, czxid] : due) send_removal(node, czxid);
+}
+
+void Common::send_removal(const std::string& node, std::int64_t czxid) {
+    if (czxid != 0) {
+        const auto ended = [node, czxid](Common& alive, const Result<Standing>& result) {
+            alive.removal_answered(node, czxid, result.ok());
+        };
+        std::make_shared<Ending>(*this, PlaceText{0, czxid, node}, ended)->start(*this);
+        return;
+    }
+    submit({.operations = {delete_node(node)}}, [node](Common& alive, const Answer& answer) {
+        alive.removal_answered(node, 0, answer.result.ok());
+    });
+}
+
+void Common::removal_answered(const std::string& node, std::int64_t czxid, bool done) {
+    const std::lock_guard guard(mutex_);
+    const auto found = leftovers_.find(node);
+    if (found == leftovers_.end() || found->second.czxid != czxid) return;
+    if (done) {
+        leftovers_.erase(found);
+        return;
+    }
+    found->second.under_way = false;
+    found->second.next = BootClock::now() + doubt_interval;
 }
 
 void Common::doubt(const std::string& path, const Nonce& nonce) {

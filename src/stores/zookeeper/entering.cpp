@@ -64,8 +64,8 @@ Operation Entering::creation(const Common& common) const {
                        Kind::ephemeral_sequential, access);
 }
 
-/// The line was seen occupied: if it is so still, nothing is written. Asked of the leader's state: a
-/// release that was seen elsewhere before is seen here.
+/// The line was seen occupied: if it is so still, nothing is written. Asked of the leader's state:
+/// a release that was seen elsewhere before is seen here.
 void Entering::look_first(Common& common) {
     send(common, {catch_up(), list_children(path_)}, WhenLost::repeat, &Entering::looked);
 }

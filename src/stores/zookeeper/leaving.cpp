@@ -39,7 +39,10 @@ void leave_own(Common& common, const Member& member, const LeaveFlight& flight) 
     operations.push_back(delete_node(member.node));
     common.submit({.operations = std::move(operations)},
                   [member, flight](Common& alive, const Answer& answer) {
-                      if (!answer.result.ok()) return flight->complete(answer.result.failure());
+                      if (!answer.result.ok()) {
+                          alive.remove_later({member.session, 0, member.node});
+                          return flight->complete(answer.result.failure());
+                      }
                       const auto& replies = answer.result.value();
                       State stood = State::admitted;
                       if (!member.admitted && !member.its_turn) {
@@ -50,18 +53,23 @@ void leave_own(Common& common, const Member& member, const LeaveFlight& flight) 
                   });
 }
 
+/// What nobody asks for again is this client's to end, also after a failure.
+enum class Whose : std::uint8_t { own, anybodys };
+
 /// The node has the resource's name, so it may be another one's by now, or soon.
-void leave_barging(Common& common, const PlaceText& place, const LeaveFlight& flight) {
-    std::make_shared<Ending>(common, place, [flight](Common&, Result<Standing> result) {
+void leave_barging(Common& common, const PlaceText& place, Whose whose, const LeaveFlight& flight) {
+    const auto ended = [place, whose, flight](Common& alive, Result<Standing> result) {
+        if (!result.ok() && whose == Whose::own) alive.remove_later(place);
         flight->complete(std::move(result));
-    })->start(common);
+    };
+    std::make_shared<Ending>(common, place, ended)->start(common);
 }
 
 /// One that a listing has shown, or that came with a session which is over: ended if it is still
 /// the same one.
 void leave_listed(Common& common, const PlaceText& place, const LeaveFlight& flight) {
     // With barging the node is the resource's own, and who has it holds it.
-    if (!seat_of(last_of(place.node))) return leave_barging(common, place, flight);
+    if (!seat_of(last_of(place.node))) return leave_barging(common, place, Whose::anybodys, flight);
     const std::string parent = place.node.substr(0, place.node.rfind('/'));
     common.submit({.operations = {catch_up(), look_at_node(place.node),
                                   list_children(parent.empty() ? "/" : parent)}},
@@ -116,7 +124,7 @@ void leave_unanswered(Common& common, const Ticket& ticket, const LeaveFlight& f
             if (!answer.result.ok()) return flight->complete(answer.result.failure());
             const auto& replies = answer.result.value();
             const Found found = find_nonce(path, nonce, replies[1], replies[2]);
-            if (found.barging) return leave_barging(alive, *found.barging, flight);
+            if (found.barging) return leave_barging(alive, *found.barging, Whose::own, flight);
             if (found.nodes.empty()) return flight->complete(Standing{});
             std::vector<Operation> operations;
             for (const std::string& node : found.nodes) operations.push_back(delete_node(node));
@@ -140,7 +148,7 @@ Pending<Standing> leave_line(const std::shared_ptr<Common>& common, const Ticket
     if (member && member->node.empty()) return Standing{.state = State::waiting};
     if (member && member->is_barging()) {
         const auto czxid = static_cast<std::int64_t>(member->fence);
-        leave_barging(*common, {member->session, czxid, member->node}, flight);
+        leave_barging(*common, {member->session, czxid, member->node}, Whose::own, flight);
     } else if (member) {
         leave_own(*common, *member, flight);
     } else if (ticket.place.empty()) {

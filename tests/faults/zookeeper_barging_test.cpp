@@ -82,6 +82,32 @@ TEST_F(ZookeeperBarging, AContainerThatTwoOfThemWantOutOfTheWayCostsNobodyItsNod
     }
 }
 
+TEST_F(ZookeeperBarging, OneThatGotItWithoutHearingOfItAndThenLeavesIsGone) {
+    const auto other = rival();
+    auto first = other.mutex("orders", barging(10s)).acquire();
+    const auto opened = open_store(url_behind("&request_timeout=500ms"));
+    const auto& store = opened.store;
+    const Contender contender{.resource = opened.prefix + "orders",
+                              .nonce = {.bytes = {std::byte{7}}},
+                              .owner = "it",
+                              .fairness = Fairness::barging,
+                              .lease = 1s};
+    const auto entered = store->enter({&contender, 1}).get();
+    ASSERT_TRUE(entered.ok());
+    first.release();
+    proxy_.on_request([&](auto request) {
+        // The server gets it, and nobody hears more.
+        if (zookeeper_verb(request) == Verb::create) proxy_.black_hole();
+        return Verdict::pass;
+    });
+    const Ticket ticket = entered.value().front().ticket;
+    EXPECT_FALSE(store->standing(ticket).get().ok());
+    EXPECT_EQ(holders("orders"), 1U) << "it has it";
+    proxy_.pass();
+    EXPECT_TRUE(store->leave(ticket).get().ok());
+    EXPECT_EQ(holders("orders"), 0U);
+}
+
 }  // namespace
 
 }  // namespace holdfast::test

@@ -62,7 +62,12 @@ void Common::tidy() {
             one.next = now + doubt_interval;
             due.emplace_back(nonce, one.path);
         }
-        std::erase_if(doubts_, [&](const auto& one) { return now >= one.second.until; });
+        std::erase_if(doubts_, [&](const auto& one) {
+            if (now < one.second.until) return false;
+            // One that waits with barging may have got it without hearing of it, for good.
+            const auto member = roster.find(one.first);
+            return !member || !member->node.empty();
+        });
     }
     for (const auto& [nonce, path] : due) look_for_copies(nonce, path);
 }
@@ -75,7 +80,11 @@ void Common::remove_node(const std::string& node) {
 /// With barging the node has the resource's name, and may be another one's by now; one of an
 /// earlier session has gone with it.
 void Common::take_back(const Member& member) {
-    if (member.node.empty()) return;
+    if (member.node.empty()) {
+        // It may have got it all the same.
+        if (is_doubted(member.nonce())) roster.bury(member.nonce(), BootClock::now());
+        return;
+    }
     if (!member.is_barging()) return remove_node(member.node);
     if (member.session != wire.session()) return;
     const auto czxid = static_cast<std::int64_t>(member.fence);
@@ -143,17 +152,41 @@ void Common::doubt(const std::string& path, const Nonce& nonce) {
     doubts_[nonce] = {path, now + doubt_interval, now + wire.session_timeout()};
 }
 
+bool Common::is_doubted(const Nonce& nonce) const {
+    const std::lock_guard guard(mutex_);
+    return doubts_.contains(nonce);
+}
+
 void Common::look_for_copies(const Nonce& nonce, const std::string& path) {
-    submit({.operations = {catch_up(), list_children(path)}},
+    submit({.operations = {catch_up(), list_children(path), read_node(path)}},
            [nonce, path](Common& self, const Answer& answer) {
-               if (!answer.result.ok() || !answer.result.value()[1].ok()) return;
-               const auto member = self.roster.find(nonce);
-               for (const std::string& child : answer.result.value()[1].children()) {
-                   const std::string node = below(path, child);
-                   const bool copy = child.starts_with(name_start(nonce));
-                   if (copy && (!member || member->node != node)) self.remove_node(node);
-               }
+               if (!answer.result.ok()) return;
+               const Reply& listed = answer.result.value()[1];
+               const Reply& read = answer.result.value()[2];
+               if (listed.ok()) self.remove_copies(nonce, path, listed.children());
+               if (read.ok()) self.remove_barging_copy(nonce, path, read.content());
            });
+}
+
+void Common::remove_copies(const Nonce& nonce, const std::string& path,
+                           const std::vector<std::string>& children) {
+    const auto member = roster.find(nonce);
+    for (const std::string& child : children) {
+        const std::string node = below(path, child);
+        const bool copy = child.starts_with(name_start(nonce));
+        if (copy && (!member || member->node != node)) remove_node(node);
+    }
+}
+
+/// One that has not left for good finds it, and takes it for its own.
+void Common::remove_barging_copy(const Nonce& nonce, const std::string& path,
+                                 const Reply::Content& content) {
+    const auto note = note_in(content.data);
+    if (!note || note->nonce != nonce || !roster.is_buried(nonce)) return;
+    keep_leftover(
+        path,
+        {.session = content.stat.ephemeral_owner, .czxid = content.stat.czxid, .under_way = true});
+    send_removal(path, content.stat.czxid);
 }
 
 bool Common::was_occupied(const std::string& path) const {

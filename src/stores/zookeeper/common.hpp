@@ -53,6 +53,7 @@ public:
     /// An enter went out more than once, or may yet arrive: its copies are looked for until the
     /// session, which they belong to, could not have them any more.
     void doubt(const std::string& path, const Nonce& nonce);
+    bool is_doubted(const Nonce& nonce) const;
 
     /// Whether somebody was in line when it was last looked at.
     bool was_occupied(const std::string& path) const;
@@ -88,6 +89,10 @@ private:
     void send_removal(const std::string& node, std::int64_t czxid);
     void removal_answered(const std::string& node, std::int64_t czxid, bool done);
     void look_for_copies(const Nonce& nonce, const std::string& path);
+    void remove_copies(const Nonce& nonce, const std::string& path,
+                       const std::vector<std::string>& children);
+    void remove_barging_copy(const Nonce& nonce, const std::string& path,
+                             const Reply::Content& content);
     Standing stands_in_line(const Member& member, const std::vector<std::string>& children);
 
     mutable std::mutex mutex_;

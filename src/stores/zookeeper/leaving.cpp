@@ -118,23 +118,31 @@ Found find_nonce(const std::string& path, const Nonce& nonce, const Reply& liste
 /// seen; what comes later all the same is refused, or looked for.
 void leave_unanswered(Common& common, const Ticket& ticket, const LeaveFlight& flight) {
     const std::string path = common.paths.of(ticket.resource);
-    common.submit(
-        {.operations = {catch_up(), list_children(path), read_node(path)}},
-        [path, nonce = ticket.nonce, flight](Common& alive, const Answer& answer) {
-            if (!answer.result.ok()) return flight->complete(answer.result.failure());
-            const auto& replies = answer.result.value();
-            const Found found = find_nonce(path, nonce, replies[1], replies[2]);
-            if (found.barging) return leave_barging(alive, *found.barging, Whose::own, flight);
-            if (found.nodes.empty()) return flight->complete(Standing{});
-            std::vector<Operation> operations;
-            for (const std::string& node : found.nodes) operations.push_back(delete_node(node));
-            alive.submit({.operations = std::move(operations)},
-                         [stood = found.stood, flight](Common& later, const Answer& last) {
-                             if (!last.result.ok()) return flight->complete(last.result.failure());
-                             flight->complete(
-                                 deleted(later, last.result.value().front(), stood, last.repeated));
-                         });
-        });
+    common.submit({.operations = {catch_up(), list_children(path), read_node(path)}},
+                  [path, nonce = ticket.nonce, flight](Common& alive, const Answer& answer) {
+                      if (!answer.result.ok()) {
+                          alive.doubt(path, nonce);
+                          return flight->complete(answer.result.failure());
+                      }
+                      const auto& replies = answer.result.value();
+                      const Found found = find_nonce(path, nonce, replies[1], replies[2]);
+                      if (found.barging)
+                          return leave_barging(alive, *found.barging, Whose::own, flight);
+                      if (found.nodes.empty()) return flight->complete(Standing{});
+                      std::vector<Operation> operations;
+                      for (const std::string& node : found.nodes)
+                          operations.push_back(delete_node(node));
+                      alive.submit({.operations = std::move(operations)},
+                                   [path, nonce, stood = found.stood, flight](Common& later,
+                                                                              const Answer& last) {
+                                       if (!last.result.ok()) {
+                                           later.doubt(path, nonce);
+                                           return flight->complete(last.result.failure());
+                                       }
+                                       flight->complete(deleted(later, last.result.value().front(),
+                                                                stood, last.repeated));
+                                   });
+                  });
 }
 
 }  // namespace
@@ -142,11 +150,15 @@ void leave_unanswered(Common& common, const Ticket& ticket, const LeaveFlight& f
 Pending<Standing> leave_line(const std::shared_ptr<Common>& common, const Ticket& ticket) {
     const auto flight = std::make_shared<Flight<Standing>>(common->wire);
     const auto place = place_in(ticket.place);
-    // Its enter was never answered: it may still come.
-    if (ticket.place.empty()) common->roster.bury(ticket.nonce, BootClock::now());
+    // Its enter was never answered, or not each time: it may still come.
+    const bool doubted = common->is_doubted(ticket.nonce);
+    if (ticket.place.empty() || doubted) common->roster.bury(ticket.nonce, BootClock::now());
     const auto member = common->roster.remove(ticket.nonce);
-    if (member && member->node.empty()) return Standing{.state = State::waiting};
-    if (member && member->is_barging()) {
+    const bool waits_with_barging = member && member->node.empty();
+    if (waits_with_barging && !doubted) return Standing{.state = State::waiting};
+    if (waits_with_barging) {
+        leave_unanswered(*common, ticket, flight);
+    } else if (member && member->is_barging()) {
         const auto czxid = static_cast<std::int64_t>(member->fence);
         leave_barging(*common, {member->session, czxid, member->node}, Whose::own, flight);
     } else if (member) {

@@ -54,6 +54,23 @@ TEST_F(ZookeeperRights, AContainerOfAnotherUsersIsToldAtOnce) {
     EXPECT_LT(std::chrono::steady_clock::now() - start, 3s) << "not after request_timeout";
 }
 
+TEST_F(ZookeeperRights, AnotherUsersBargingLockIsRefusedAtOnce) {
+    const auto commons = [&](const std::string& user) {
+        return connect(server_.url() + "/commons?session=2s&tick=500ms" + user);
+    };
+    const LockOptions barging{.lease = 1s, .fairness = Fairness::barging};
+    const auto nobody = commons("");
+    const Hold keeps_the_way_open = nobody.mutex("team/open", brief()).acquire();
+    const auto alice = commons("&auth=alice:secret");
+    const Hold hold = alice.mutex("team/barged", barging).acquire();
+    const auto bob = commons("&auth=bob:secret");
+    const auto start = std::chrono::steady_clock::now();
+    const auto refused = error_of([&] { return bob.mutex("team/barged", barging).try_acquire(); });
+    EXPECT_EQ(refused.code(), errc::bad_configuration);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
+    EXPECT_TRUE(hold.held());
+}
+
 TEST_F(ZookeeperRights, ThePasswordIsNowhereToBeSeen) {
     const auto client = connect(url("&auth=alice:secret"));
     EXPECT_EQ(client.store().find("secret"), std::string::npos) << client.store();

@@ -204,6 +204,34 @@ TEST_F(ZookeeperSession, WhatALostHoldLeavesBehindIsRemovedWhileItsClientLives) 
         5s));
 }
 
+TEST_F(ZookeeperSession, WhatCouldNotBeGivenBackIsRemovedWhenTheNetworkIsBack) {
+    for (const Fairness fairness : {Fairness::fifo, Fairness::barging}) {
+        const auto opened = open_store(url_behind("&request_timeout=300ms&prefix="));
+        const auto store = opened.store;
+        const Contender contender{.resource = "orders",
+                                  .nonce = {.bytes = {std::byte{7}}},
+                                  .owner = "it",
+                                  .fairness = fairness,
+                                  .lease = 1s};
+        const auto entered = store->enter({&contender, 1}).get();
+        ASSERT_TRUE(entered.ok());
+        const Ticket ticket = entered.value().front().ticket;
+        proxy_.black_hole();
+        EXPECT_FALSE(store->renew({&ticket, 1}, 1s).get().ok()) << "this ends the connection";
+        EXPECT_FALSE(store->leave(ticket).get().ok()) << "so this is never sent";
+        // Nobody asks for it again.
+        proxy_.pass();
+        const Ticket nobodys{"other", {.bytes = {std::byte{8}}}, "0 0 "};
+        EXPECT_TRUE(await(
+            [&] {
+                static_cast<void>(store->standing(nobodys).get());
+                const auto line = store->look_at("orders").get();
+                return line.ok() && (line.value().empty() || line.value().front().holders.empty());
+            },
+            1500ms));
+    }
+}
+
 }  // namespace
 
 }  // namespace holdfast::test

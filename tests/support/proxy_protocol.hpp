@@ -34,6 +34,7 @@ enum class ZookeeperVerb {
     write = 5,
     list = 8,
     sync = 9,
+    multi = 14,
     create = 15,
     create_container = 19,
     close = -11,

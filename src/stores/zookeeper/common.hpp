@@ -59,12 +59,17 @@ public:
     /// Takes what is over out of line: leases that nobody renewed while this client was busy or
     /// paused, and late copies of an enter. Each verb begins with it.
     void tidy();
-    /// In the background.
+    /// In the background, and again until it is answered or the session is over: for a node that
+    /// has its name to itself.
     void remove_node(const std::string& node);
+    /// A deletion of a node of this session was not answered: it is made again, as above. With
+    /// barging only while the node is the same.
+    void remove_later(const PlaceText& place);
 
     /// An enter went out more than once, or may yet arrive: its copies are looked for until the
     /// session, which they belong to, could not have them any more.
     void doubt(const std::string& path, const Nonce& nonce);
+    bool is_doubted(const Nonce& nonce) const;
 
     /// Whether somebody was in line when it was last looked at.
     bool was_occupied(const std::string& path) const;
@@ -89,12 +94,29 @@ private:
         Moment next;
         Moment until;
     };
+    /// A node that is to go, and with barging which one of that name: else czxid is 0.
+    struct Leftover {
+        std::int64_t session = 0;
+        std::int64_t czxid = 0;
+        Moment next{};
+        bool under_way = false;
+    };
+    void take_back(const Member& member);
+    void keep_leftover(const std::string& node, const Leftover& leftover);
+    void remove_leftovers(Moment now);
+    void send_removal(const std::string& node, std::int64_t czxid);
+    void removal_answered(const std::string& node, std::int64_t czxid, bool done);
     void look_for_copies(const Nonce& nonce, const std::string& path);
+    void remove_copies(const Nonce& nonce, const std::string& path,
+                       const std::vector<std::string>& children);
+    void remove_barging_copy(const Nonce& nonce, const std::string& path,
+                             const Reply::Content& content);
     Standing stands_in_line(const Member& member, const Reply& listed);
 
     mutable std::mutex mutex_;
     std::set<std::string> occupied_;
     std::map<Nonce, Doubt> doubts_;
+    std::map<std::string, Leftover> leftovers_;  ///< by node
 };
 
 Failure conflict(const Ensemble& ensemble, std::uint64_t capacity_ahead);

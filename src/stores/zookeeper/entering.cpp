@@ -76,14 +76,15 @@ Operation Entering::creation(const Common& common) const {
                        Kind::ephemeral_sequential, access);
 }
 
-/// The line was seen occupied: if it is so still, nothing is written.
+/// The line was seen occupied: if it is so still, nothing is written. Asked of the leader's state:
+/// a release that was seen elsewhere before is seen here.
 void Entering::look_first(Common& common) {
-    send(common, {list_children(path_)}, WhenLost::repeat, &Entering::looked);
+    send(common, {catch_up(), list_children(path_)}, WhenLost::repeat, &Entering::looked);
 }
 
 void Entering::looked(Common& common, Answer answer) {
     if (!answer.result.ok()) return fail(answer.result.failure());
-    const Reply& reply = answer.result.value().front();
+    const Reply& reply = answer.result.value()[1];
     const auto line = reply.ok() ? seats_in_order(reply.children()) : std::vector<Seat>{};
     common.saw(path_, !line.empty());
     // As if it stood at the end.
@@ -256,8 +257,8 @@ void Entering::holder_seen(Common& common, Answer answer) {
     if (!answer.result.ok()) return fail(answer.result.failure());
     const Reply& reply = answer.result.value()[1];
     if (!reply.ok()) {
-        if (!has_time()) return fail(failure_of(reply.refusal, common.ensemble()));
-        return create(common);
+        if (reply.refusal == Refusal::no_node && has_time()) return create(common);
+        return fail(failure_of(reply.refusal, common.ensemble()));
     }
     const auto [data, stat] = reply.content();
     if (stat.ephemeral_owner == 0) return replace_container(common);
@@ -267,22 +268,26 @@ void Entering::holder_seen(Common& common, Answer answer) {
         sent_ = answer.sent;
         return judged(common, path_, stat, {});
     }
-    if (own) common.remove_node(path_);
+    // What an earlier session has left goes with it; the name may be another one's next.
     if (contender_.patience == Patience::none) return finish_gone();
     wait_for_holder(common);
 }
 
-/// A container stands where the lock is to be. One that a line has left behind may go.
+/// A container stands where the lock is to be. One that a line has left behind may go; should
+/// another one have put its node there meanwhile, that stays.
 void Entering::replace_container(Common& common) {
-    common.submit({.operations = {delete_node(path_)}, .deadline = deadline_},
-                  [self = shared_from_this()](Common& alive, const Answer& answer) {
-                      if (!answer.result.ok()) return self->fail(answer.result.failure());
-                      const Refusal refusal = answer.result.value().front().refusal;
-                      if (refusal == Refusal::not_empty || !self->has_time()) {
-                          return self->fail(fairness_conflict(alive.ensemble()));
-                      }
-                      self->create(alive);
-                  });
+    send(common, {delete_lasting_node(path_, common.ensemble().access())}, WhenLost::repeat,
+         &Entering::container_replaced);
+}
+
+void Entering::container_replaced(Common& common, Answer answer) {
+    if (!answer.result.ok()) return fail(answer.result.failure());
+    const Refusal refusal = answer.result.value().front().refused();
+    const bool away = refusal == Refusal::none || refusal == Refusal::no_node ||
+                      refusal == Refusal::no_children_for_ephemerals;
+    if (away && has_time()) return create(common);
+    if (away || refusal == Refusal::not_empty) return fail(fairness_conflict(common.ensemble()));
+    fail(failure_of(refusal, common.ensemble()));
 }
 
 void Entering::wait_for_holder(Common& common) {

@@ -50,6 +50,7 @@ private:
     void look_at_holder(Common& common);
     void holder_seen(Common& common, Answer answer);
     void replace_container(Common& common);
+    void container_replaced(Common& common, Answer answer);
     void wait_for_holder(Common& common);
 
     void take_out(Common& common, const std::string& node, Result<std::vector<Entry>> result);

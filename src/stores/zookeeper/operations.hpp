@@ -70,6 +70,7 @@ struct Reply {
     };
     Content content() const;  ///< of read_node
     Stat stat() const;        ///< of look_at_node
+    Refusal refused() const;  ///< of delete_lasting_node: why nothing was done, or none
 };
 
 /// Who may use a node.
@@ -79,6 +80,9 @@ enum class Watching : std::uint8_t { no, yes };
 
 Operation create_node(std::string_view path, std::string_view data, Kind kind, Access access);
 Operation delete_node(std::string_view path);
+/// Deletes a node without children, if it is none that ends with a session: such a one has the name
+/// only after the other was deleted, and is not to go in its stead.
+Operation delete_lasting_node(std::string_view path, Access access);
 /// Tells changes and the end of the node, if it is there.
 Operation read_node(std::string_view path, Watching watching = Watching::no);
 Operation write_node(std::string_view path, std::string_view data);

@@ -10,10 +10,10 @@ namespace {
 class ZookeeperReplies : public ZookeeperFaults {
 protected:
     /// Through the network that fails, and with all the time of the others.
-    Client patient_client() const {
+    Client patient_client(const std::string& parameters = "") const {
         return connect("zookeeper://127.0.0.1:" + std::to_string(proxy_.port()) + "/" +
                        testing::UnitTest::GetInstance()->current_test_info()->name() +
-                       "?session=10s&tick=500ms&connect_timeout=10s");
+                       "?session=10s&tick=500ms&connect_timeout=10s" + parameters);
     }
 };
 
@@ -66,27 +66,42 @@ TEST_F(ZookeeperReplies, ACreateWhoseConnectionIsCutBehindItKeepsItsPlaceInLine)
 }
 
 TEST_F(ZookeeperReplies, ACreateThatComesAfterItWasGivenUpIsTakenOut) {
-    const auto user = client("&request_timeout=500ms");
+    // Else its container would not be there when it comes, and it would be refused.
+    const Hold below = rival().mutex("orders/below", long_lived()).acquire();
+    const auto user = patient_client("&request_timeout=500ms");
     const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::hold});
+    // The server would end the first connection when the session is taken up by another.
+    proxy_.refuse();
     EXPECT_EQ(error_of([&] { return user.mutex("orders", brief()).acquire(); }).code(),
               errc::unreachable);
-    ASSERT_TRUE(await_nobody("orders"));
+    EXPECT_EQ(ambush.seen(), 1U);
     proxy_.let_pass();
-    // It lands, at the latest when the server is asked after it.
-    EXPECT_TRUE(await([&] {
-        static_cast<void>(user.mutex("other", brief()).try_acquire());
-        return proxy_.requests() > 0 && holders("orders") == 0;
-    }));
+    ASSERT_TRUE(await([&] { return holders("orders") == 1; })) << "it has come";
+    proxy_.pass();
+    EXPECT_TRUE(await(
+        [&] {
+            static_cast<void>(user.mutex("other", brief()).try_acquire());
+            return holders("orders") == 0;
+        },
+        5s))
+        << "before its session ends";
     const Hold next = rival().mutex("orders", long_lived()).acquire();
     EXPECT_TRUE(next.held());
 }
 
 TEST_F(ZookeeperReplies, ACreateThatComesAfterItsRepetitionLeavesNoGhost) {
+    const Hold below = rival().mutex("orders/below", long_lived()).acquire();
     const auto user = client("&connect_timeout=500ms");
+    const auto connections = server_.measured("num_alive_connections");
     // Kept back until the client has given up the connection and tried again by the next one.
     const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::hold});
     auto hold = user.mutex("orders", brief()).acquire();
     EXPECT_TRUE(hold.held());
+    EXPECT_EQ(ambush.seen(), 2U);
+    EXPECT_EQ(proxy_.connections(), 2U);
+    // The server itself ends the first one when the session is taken up by the second: what is in
+    // it cannot come any more.
+    ASSERT_TRUE(await([&] { return server_.measured("num_alive_connections") <= connections; }));
     proxy_.let_pass();
     EXPECT_TRUE(await([&] { return holders("orders") + waiters("orders") == 1; }));
     EXPECT_EQ(hold.release(), Released::in_time);
@@ -142,9 +157,8 @@ TEST_F(ZookeeperReplies, OneThatIsAdmittedAtOnceTellsThoseBehindIt) {
     user.mutex("other", brief()).acquire().release();
     // Its node is there; it does not know yet where it stands.
     const ZookeeperAmbush ambush(proxy_, Verb::list, {Verdict::hold});
-    auto second = std::async(std::launch::async, [&] {
-        return user.semaphore("slots", 3, long_lived()).acquire(2);
-    });
+    auto second = std::async(std::launch::async,
+                             [&] { return user.semaphore("slots", 3, long_lived()).acquire(2); });
     ASSERT_TRUE(await_waiters("slots", 1));
     auto third = std::async(std::launch::async, [&] { return others.acquire(1); });
     ASSERT_TRUE(await_waiters("slots", 2));

@@ -84,6 +84,8 @@ TEST_F(ZookeeperBarging, AContainerThatTwoOfThemWantOutOfTheWayCostsNobodyItsNod
 
 TEST_F(ZookeeperBarging, OneThatGotItWithoutHearingOfItAndThenLeavesIsGone) {
     const auto other = rival();
+    // The container above it would be reaped, and its first try refused.
+    const Hold keeps_the_way = other.mutex("open", long_lived()).acquire();
     auto first = other.mutex("orders", barging(10s)).acquire();
     const auto opened = open_store(url_behind("&request_timeout=500ms"));
     const auto& store = opened.store;

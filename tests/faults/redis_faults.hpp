@@ -107,8 +107,7 @@ inline std::vector<std::string> keys_of(const RedisServer& server) {
 
 /// A resource of our layout that nobody contends for.
 inline bool has_only_its_fence(const RedisServer& server, const std::string& key) {
-    return key.starts_with("{") && key.ends_with("}") &&
-           server.command({"HLEN", key}) == "2" &&
+    return key.starts_with("{") && key.ends_with("}") && server.command({"HLEN", key}) == "2" &&
            server.command({"HEXISTS", key, "fence"}) == "1" &&
            server.command({"HEXISTS", key, "expiry"}) == "1";
 }

@@ -6,7 +6,8 @@ namespace holdfast::zookeeper {
 namespace {
 
 Contender contender(std::uint64_t weight, std::uint64_t capacity, Form form) {
-    Contender one{.resource = "orders", .nonce = {}, .owner = "me", .weight = weight, .capacity = capacity};
+    Contender one{
+        .resource = "orders", .nonce = {}, .owner = "me", .weight = weight, .capacity = capacity};
     one.form = form;
     for (std::size_t i = 0; i < one.nonce.bytes.size(); ++i) {
         one.nonce.bytes[i] = static_cast<std::byte>(i * 17);

@@ -63,8 +63,9 @@ bool Keeper::lengthen(std::span<const std::shared_ptr<Kept>> kept,
     for (std::size_t i = 0; i < kept.size(); ++i) {
         Kept& one = *kept[i];
         const Moment from = result.value()[i].counted_from.value_or(sent);
-        if (one.deadline_) count_from(one, from, lease);
-        granted = granted && one.deadline_ && one.valid_until() == valid_until(from, lease);
+        const Moment until = valid_until(from, lease);
+        if (one.deadline_ && until > one.valid_until()) trust(one, from, lease);
+        granted = granted && one.deadline_ && one.valid_until() >= until;
     }
     return granted;
 }
@@ -101,6 +102,10 @@ void Keeper::drop(Kept& kept) {
 void Keeper::count_from(Kept& kept, Moment from, std::chrono::milliseconds lease) {
     if (from < kept.counted_from_) return;
     kept.counted_from_ = from;
+    trust(kept, from, lease);
+}
+
+void Keeper::trust(Kept& kept, Moment from, std::chrono::milliseconds lease) {
     kept.valid_until_.store(valid_until(from, lease), std::memory_order_release);
     auto node = deadlines_.extract(*kept.deadline_);
     node.key() = told_at(from, lease);

@@ -1,9 +1,9 @@
 # holdfast_embed_scripts(<folder> <namespace> <header>)
 # Writes the Lua scripts below a folder into a header, as constants of a namespace: FOLDER/VERB.lua,
 # which starts with #!lua, is FOLDER_VERB. A file without that first line is only included: a line
-# that is exactly `-- include PATH.lua` stands for the text of that file, by its path from the one
-# with the line. Done when CMake runs, which it does again whenever a script changes: so the header
-# is there before anything is compiled or checked.
+# that is nothing but `-- include PATH.lua` stands for the text of that file, by its path from the
+# one with the line. Done when CMake runs, which it does again whenever a script changes: so the
+# header is there before anything is compiled or checked.
 
 # Puts the text of a script into a variable, with what it includes.
 function(holdfast_read_script file result)
@@ -14,7 +14,7 @@ function(holdfast_read_script file result)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
   cmake_path(GET file PARENT_PATH folder)
   set(whole "\n${text}")
-  while(whole MATCHES "\n-- include ([^\n]+\\.lua)\n")
+  while(whole MATCHES "\n *-- include ([^\n]+\\.lua)\n")
     set(line "${CMAKE_MATCH_0}")
     cmake_path(ABSOLUTE_PATH CMAKE_MATCH_1 BASE_DIRECTORY "${folder}" NORMALIZE
       OUTPUT_VARIABLE included_file)

@@ -46,9 +46,13 @@ char* write_header(char* to, char kind, std::size_t count) {
     return to;
 }
 
-void append_word(std::string& bytes, std::string_view word) {
+void append_header(std::string& bytes, char kind, std::size_t count) {
     std::array<char, longest_header> header;
-    bytes.append(header.data(), write_header(header.data(), '$', word.size()));
+    bytes.append(header.data(), write_header(header.data(), kind, count));
+}
+
+void append_word(std::string& bytes, std::string_view word) {
+    append_header(bytes, '$', word.size());
     bytes += word;
     bytes += "\r\n";
 }
@@ -60,10 +64,25 @@ std::string words_for(std::string_view command, std::string_view script) {
     return words;
 }
 
+void append_script(const Script& script, bool by_text, std::string& bytes) {
+    bytes += by_text ? words_for("EVAL", script.text()) : script.words();
+}
+
 }  // namespace
 
 Script::Script(std::string_view text)
     : text_(text), digest_(sha1(text)), words_(words_for("EVALSHA", digest_)) {}
+
+Script::Script(std::string_view text, const Script& together, std::string_view name)
+    : Script(text) {
+    together_ = &together;
+    append_word(name_, name);
+}
+
+Command::Command(const Script& script, std::size_t keys) : script_(&script) {
+    *this << keys;
+    if (keys == 1) key_begin_ = size_;
+}
 
 /// Room for a word of at most `size` bytes, and where to write it once its header stands there.
 char* Command::begin_word(std::size_t size) {
@@ -83,6 +102,7 @@ void Command::end_word(char* end) {
     *end++ = '\r';
     *end++ = '\n';
     size_ = static_cast<std::size_t>(end - bytes_.get());
+    if (words_ == 2) key_end_ = size_;
 }
 
 Command& Command::operator<<(std::string_view word) {
@@ -108,13 +128,33 @@ Command& Command::operator<<(const Nonce& nonce) {
 }
 
 void Command::append_to(std::string& bytes) const {
-    std::array<char, longest_header> header;
-    const std::size_t words = words_ + (script_ == nullptr ? 0 : 2);
-    bytes.append(header.data(), write_header(header.data(), '*', words));
-    if (script_ != nullptr) {
-        bytes += brings_text_ ? words_for("EVAL", script_->text()) : script_->words();
-    }
+    append_header(bytes, '*', words_ + (script_ == nullptr ? 0 : 2));
+    if (script_ != nullptr) append_script(*script_, brings_text_, bytes);
     bytes.append(bytes_.get(), size_);
+}
+
+const Script* Command::together() const noexcept {
+    return key_begin_ > 0 && by_digest() ? script_->together() : nullptr;
+}
+
+void Command::append_together(std::span<const Command* const> commands, bool by_text,
+                              std::string& bytes) {
+    // The script's two words and the number of keys; in place of the number of keys that each of
+    // them has, its name.
+    std::size_t words = 3;
+    for (const Command* command : commands) words += command->words_;
+    append_header(bytes, '*', words);
+    append_script(*commands.front()->together(), by_text, bytes);
+    append_word(bytes, std::to_string(commands.size()));
+    for (const Command* command : commands) {
+        bytes.append(command->bytes_.get() + command->key_begin_,
+                     command->bytes_.get() + command->key_end_);
+    }
+    for (const Command* command : commands) {
+        bytes += command->script_->name();
+        bytes.append(command->bytes_.get() + command->key_end_,
+                     command->bytes_.get() + command->size_);
+    }
 }
 
 }  // namespace holdfast::inline v0::redis

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,16 +16,24 @@ namespace holdfast::inline v0::redis {
 class Script {
 public:
     explicit Script(std::string_view text);
+    /// One that can be run together with others by `together`, where it has this name.
+    Script(std::string_view text, const Script& together, std::string_view name);
 
     std::string_view text() const noexcept { return text_; }
     const std::string& digest() const noexcept { return digest_; }
     /// The words that ask for it by its digest, as they are sent.
     const std::string& words() const noexcept { return words_; }
+    /// Null when it is run alone only.
+    const Script* together() const noexcept { return together_; }
+    /// Its name there, as it is sent.
+    const std::string& name() const noexcept { return name_; }
 
 private:
     std::string_view text_;
     std::string digest_;
     std::string words_;
+    const Script* together_ = nullptr;
+    std::string name_;
 };
 
 /// One request to the server.
@@ -34,7 +43,7 @@ public:
         for (const std::string_view word : words) *this << word;
     }
     /// Runs a script, by its digest; so many keys come next. The script must outlive the command.
-    Command(const Script& script, std::size_t keys) : script_(&script) { *this << keys; }
+    Command(const Script& script, std::size_t keys);
 
     Command& operator<<(std::string_view word);
     Command& operator<<(std::int64_t number);
@@ -49,6 +58,12 @@ public:
 
     void append_to(std::string& bytes) const;
 
+    /// The script that can run it together with others; null when there is none.
+    const Script* together() const noexcept;
+    /// Several that have the same, as one request. It answers with an array of what they would.
+    static void append_together(std::span<const Command* const> commands, bool by_text,
+                                std::string& bytes);
+
 private:
     char* begin_word(std::size_t size);
     void end_word(char* end);
@@ -56,6 +71,9 @@ private:
     const Script* script_ = nullptr;
     bool brings_text_ = false;
     std::size_t words_ = 0;  ///< without those that name the script
+    // Where the key of a script's command with one key begins and ends.
+    std::size_t key_begin_ = 0;
+    std::size_t key_end_ = 0;
     // These words, as they are sent. By pointer, for a string that grows word by word is most of
     // what there is to do for a request.
     std::unique_ptr<char[]> bytes_;

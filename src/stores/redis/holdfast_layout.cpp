@@ -193,10 +193,11 @@ private:
     }
 
     const std::string client_ = random_client();
-    const Script enter_{scripts::holdfast_enter};
+    const Script together_{scripts::holdfast_together};
+    const Script enter_{scripts::holdfast_enter, together_, "enter"};
     const Script standing_{scripts::holdfast_standing};
     const Script renew_{scripts::holdfast_renew};
-    const Script leave_{scripts::holdfast_leave};
+    const Script leave_{scripts::holdfast_leave, together_, "leave"};
     const Script inspect_{scripts::holdfast_inspect};
 };
 

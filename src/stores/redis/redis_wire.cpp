@@ -16,7 +16,11 @@ namespace {
 
 /// While so many batches of requests are unanswered, further ones wait for the next answer and then
 /// go out together: the server would not look at them earlier, and reads them at once.
-constexpr std::size_t most_batches = 4;
+constexpr std::size_t most_batches = 3;
+/// So many requests at most are carried out by one script: the server does nothing else meanwhile.
+constexpr std::size_t most_together = 32;
+/// How long requests go out one by one when the server refuses them together, whatever the reason.
+constexpr auto time_apart = 1s;
 /// How long a server that is loading its data, or busy, is left alone.
 constexpr auto passing_trouble = 50ms;
 /// How often the second connection is tried while nothing comes: what is lost with it unnoticed is
@@ -73,6 +77,7 @@ void RedisWire::submit(Command command, Answered answered, Endurance endurance) 
         std::make_unique<Request>(std::move(command), std::move(answered),
                                   BootClock::now() + address_.request_timeout, endurance);
     Lock lock(mutex_);
+    request->number = ++submitted_;
     outbox_.push_back(std::move(request));
     if (may_send()) {
         flush(lock);
@@ -101,12 +106,7 @@ bool RedisWire::may_send() const {
 void RedisWire::flush(Lock& lock) {
     flushing_ = true;
     while (requests_.ready() && (!outbox_.empty() || !unsent_.empty())) {
-        if (!outbox_.empty()) batch_sizes_.push_back(outbox_.size());
-        for (auto& request : outbox_) {
-            request->command.append_to(unsent_);
-            in_flight_.push_back(std::move(request));
-        }
-        outbox_.clear();
+        if (!outbox_.empty()) write_outbox();
         const auto socket = requests_.socket();
         std::string bytes = std::exchange(unsent_, {});
         lock.unlock();
@@ -125,6 +125,37 @@ void RedisWire::flush(Lock& lock) {
         if (batch_sizes_.size() >= most_batches) break;
     }
     flushing_ = false;
+}
+
+/// Those next to each other that one script can run are one request to the server.
+void RedisWire::write_outbox() {
+    batch_sizes_.push_back(0);
+    for (auto first = outbox_.cbegin(); first != outbox_.cend();) {
+        const auto end = first + static_cast<std::ptrdiff_t>(size_of_group(first));
+        group_sizes_.push_back(static_cast<std::size_t>(end - first));
+        ++batch_sizes_.back();
+        if (group_sizes_.back() == 1) {
+            (*first)->command.append_to(unsent_);
+        } else {
+            for (; first != end; ++first) group_.push_back(&(*first)->command);
+            Command::append_together(group_, std::exchange(together_by_text_, false), unsent_);
+            group_.clear();
+        }
+        first = end;
+    }
+    in_flight_.insert(in_flight_.end(), std::make_move_iterator(outbox_.begin()),
+                      std::make_move_iterator(outbox_.end()));
+    outbox_.clear();
+}
+
+std::size_t RedisWire::size_of_group(Requests::const_iterator first) const {
+    const Script* const together = (*first)->command.together();
+    if (together == nullptr || outbox_.size() == 1 || BootClock::now() < apart_until_) return 1;
+    const auto most = std::min<std::ptrdiff_t>(most_together, outbox_.cend() - first);
+    const auto end = std::find_if(first, first + most, [&](const auto& request) {
+        return request->command.together() != together;
+    });
+    return static_cast<std::size_t>(end - first);
 }
 
 void RedisWire::turn(std::optional<Moment> until, Due& due) {
@@ -257,6 +288,8 @@ void RedisWire::lost(Moment now) {
                    std::make_move_iterator(in_flight_.end()));
     in_flight_.clear();
     batch_sizes_.clear();
+    group_sizes_.clear();
+    together_by_text_ = true;
     unsent_.clear();
 }
 
@@ -269,28 +302,60 @@ void RedisWire::read(Link& link, short events, Arrival& arrival) {
 void RedisWire::take_answers(Due& due) {
     if (!answers_.replies.empty()) requests_backoff_.succeeded();
     for (Reply& reply : answers_.replies) {
-        if (in_flight_.empty()) break;
-        auto request = std::move(in_flight_.front());
-        in_flight_.pop_front();
-        if (!batch_sizes_.empty() && --batch_sizes_.front() == 0) batch_sizes_.pop_front();
-        settle(std::move(request), std::move(reply), due);
+        if (group_sizes_.empty()) break;
+        const std::size_t requests = group_sizes_.front();
+        group_sizes_.pop_front();
+        if (--batch_sizes_.front() == 0) batch_sizes_.pop_front();
+        take_answer(requests, std::move(reply), due);
     }
     if (!answers_.failure) return;
     requests_.close();
     lost(BootClock::now());
 }
 
+/// That of one request, or of several that went out together.
+void RedisWire::take_answer(std::size_t requests, Reply reply, Due& due) {
+    if (requests > 1 && reply.elements.size() != requests) {
+        return refused_together(reply.text, requests);
+    }
+    for (std::size_t i = 0; i < requests && !in_flight_.empty(); ++i) {
+        auto request = std::move(in_flight_.front());
+        in_flight_.pop_front();
+        settle(std::move(request), std::move(requests > 1 ? reply.elements[i] : reply), due);
+    }
+}
+
+/// They had no effect, and come again: with the script's text, or each alone.
+void RedisWire::refused_together(std::string_view text, std::size_t requests) {
+    if (is_unknown_script(text)) {
+        together_by_text_ = true;
+    } else {
+        apart_until_ = BootClock::now() + time_apart;
+    }
+    for (; requests > 0; --requests) {
+        send_again(std::move(in_flight_.front()));
+        in_flight_.pop_front();
+    }
+}
+
+/// Before those that were submitted later: who enters one resource after the other stands in line
+/// like that.
+void RedisWire::send_again(std::unique_ptr<Request> request) {
+    const auto later = std::ranges::upper_bound(outbox_, request->number, {}, &number_of);
+    outbox_.insert(later, std::move(request));
+}
+
 void RedisWire::settle(std::unique_ptr<Request> request, Reply reply, Due& due) {
     if (!reply.is_error()) return finish(std::move(request), std::move(reply), due);
     if (is_unknown_script(reply.text) && request->command.by_digest()) {
         request->command.by_text();
-        outbox_.push_back(std::move(request));
+        send_again(std::move(request));
         return;
     }
     if (is_passing(reply.text)) {
         held_back_until_ = BootClock::now() + passing_trouble;
         request->trouble = std::move(reply.text);
-        outbox_.push_back(std::move(request));
+        send_again(std::move(request));
         return;
     }
     Failure failure = failure_of(reply.text, address_);

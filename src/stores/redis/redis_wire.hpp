@@ -80,6 +80,7 @@ private:
 
         Command command;
         Answered answered;
+        std::uint64_t number = 0;  ///< in the order in which they were submitted
         const Moment deadline;
         const Endurance endurance;
         bool repeated = false;
@@ -99,6 +100,9 @@ private:
     static bool is_of_connection(const std::unique_ptr<Request>& request) {
         return request->of_connection;
     }
+    static std::uint64_t number_of(const std::unique_ptr<Request>& request) {
+        return request->number;
+    }
     std::optional<Moment> earliest(std::optional<Moment> until) const;
     void serve(Moment now, Due& due);
     void serve_requests(Moment now, Due& due);
@@ -110,6 +114,9 @@ private:
     };
     static void read(Link& link, short events, Arrival& arrival);
     void take_answers(Due& due);
+    void take_answer(std::size_t requests, Reply reply, Due& due);
+    void refused_together(std::string_view text, std::size_t requests);
+    void send_again(std::unique_ptr<Request> request);
     void take_pushes(Due& due);
     void expire(Moment now, Due& due);
     void settle(std::unique_ptr<Request> request, Reply reply, Due& due);
@@ -121,6 +128,8 @@ private:
     void track();
     void ping(Moment now, Due& due);
     void flush(Lock& lock);
+    void write_outbox();
+    std::size_t size_of_group(Requests::const_iterator first) const;
     bool may_send() const;
     void poke() const noexcept;
     static void finish(std::unique_ptr<Request> request, Result<Reply> result, Due& due);
@@ -131,11 +140,16 @@ private:
 
     mutable std::mutex mutex_;
     Link requests_;
+    std::uint64_t submitted_ = 0;
     Requests outbox_;  ///< not yet handed to the connection
     Requests in_flight_;
     std::string unsent_;  ///< of those in flight, what the socket did not take yet
     bool flushing_ = false;
-    std::deque<std::size_t> batch_sizes_;  ///< of what is in flight, as it went out
+    std::deque<std::size_t> batch_sizes_;  ///< in answers, of what is in flight, as it went out
+    std::deque<std::size_t> group_sizes_;  ///< in requests, for each answer that is to come
+    bool together_by_text_ = true;         ///< the server may not know the script yet
+    Moment apart_until_{};                 ///< it refused some that were sent together
+    std::vector<const Command*> group_;    ///< empty
     Moment held_back_until_{};
     net::Backoff requests_backoff_;
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -11,6 +12,7 @@
 
 #include "port/pending.hpp"
 #include "servers/redis_server.hpp"
+#include "stores/redis/layout.hpp"
 #include "support/await.hpp"
 #include "support/fault_proxy.hpp"
 #include "support/sanitized.hpp"
@@ -119,6 +121,99 @@ TEST_F(ARedisWire, AnswersManyThreadsByOneConnection) {
     }
     EXPECT_EQ(right, 16 * 200);
     EXPECT_EQ(proxy_.connections(), 1U);
+}
+
+// --- requests that one script carries out together ---
+
+class Overlapping : public ARedisWire {
+protected:
+    static constexpr std::size_t count = 40;
+
+    std::vector<Contender> contenders() const {
+        std::vector<Contender> found(count);
+        for (std::size_t i = 0; i < count; ++i) {
+            found[i].resource = "orders/" + std::to_string(i);
+            found[i].nonce.bytes[0] = static_cast<std::byte>(i);
+            found[i].lease = 10min;
+        }
+        return found;
+    }
+    /// All of them are there before it connects.
+    std::vector<Result<Reply>> answers_to(std::vector<Command> commands) const {
+        RedisWire wire(address_at(server_.port()), {});
+        std::vector<Pending<Reply>> pending;
+        for (Command& command : commands) pending.push_back(send(wire, std::move(command)));
+        std::vector<Result<Reply>> answers;
+        for (auto& one : pending) answers.push_back(std::move(one).get());
+        return answers;
+    }
+    std::vector<Result<Reply>> enter(const std::vector<Contender>& all) const {
+        std::vector<Command> commands;
+        for (const Contender& one : all) commands.push_back(layout_->enter({&one, 1}));
+        return answers_to(std::move(commands));
+    }
+    std::vector<Result<Reply>> leave(const std::vector<Contender>& all) const {
+        std::vector<Command> commands;
+        for (const Contender& one : all) {
+            commands.push_back(layout_->leave({one.resource, one.nonce, {}}, 0ms));
+        }
+        return answers_to(std::move(commands));
+    }
+    static bool is_admitted(const Result<Reply>& answer) {
+        return answer.ok() && !answer.value().elements.empty() &&
+               answer.value().elements[0].integer == 3;
+    }
+    /// How often a script was run since the last reset.
+    long scripts_run() const {
+        const std::string all = server_.command({"INFO", "commandstats"});
+        long calls = 0;
+        for (const std::string name : {"cmdstat_eval:calls=", "cmdstat_evalsha:calls="}) {
+            const auto at = all.find(name);
+            if (at != std::string::npos) calls += std::stol(all.substr(at + name.size()));
+        }
+        return calls;
+    }
+
+    const std::unique_ptr<Layout> layout_ = holdfast_layout();
+};
+
+TEST_F(Overlapping, RequestsAreAFewForTheServerAndAnsweredApart) {
+    server_.command({"CONFIG", "RESETSTAT"});
+    EXPECT_TRUE(std::ranges::all_of(enter(contenders()), is_admitted));
+    EXPECT_EQ(scripts_run(), 2) << "32 of them at most are one";
+    EXPECT_TRUE(std::ranges::all_of(leave(contenders()), is_admitted));
+    EXPECT_EQ(scripts_run(), 4);
+}
+
+TEST_F(Overlapping, RequestsFailApart) {
+    server_.command({"SADD", "{orders/7}", "another's"});
+    const auto answers = enter(contenders());
+    EXPECT_EQ(std::ranges::count_if(answers, is_admitted), count - 1);
+    ASSERT_FALSE(answers[7].ok());
+    EXPECT_EQ(answers[7].failure().code, errc::corrupt) << answers[7].failure().sentence;
+    EXPECT_EQ(answers[7].failure().effect, Effect::none);
+}
+
+TEST_F(Overlapping, RequestsThatTheServerRefusesTogetherAreServedOneByOne) {
+    ASSERT_TRUE(std::ranges::all_of(enter(contenders()), is_admitted));
+    server_.command({"CONFIG", "SET", "maxmemory", "1"});
+    const auto refused = enter({contenders()[0], contenders()[1]});
+    for (const auto& answer : refused) {
+        ASSERT_FALSE(answer.ok());
+        EXPECT_EQ(answer.failure().effect, Effect::none) << answer.failure().sentence;
+    }
+    // Without memory, only who leaves is served, and only alone.
+    EXPECT_TRUE(std::ranges::all_of(leave(contenders()), is_admitted));
+}
+
+TEST_F(Overlapping, RequestsForOneResourceStandInLineInTheirOrder) {
+    auto all = contenders();
+    for (Contender& one : all) one.resource = "orders";
+    const auto answers = enter(all);
+    for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_TRUE(answers[i].ok()) << answers[i].failure().sentence;
+        EXPECT_EQ(answers[i].value().elements[1].integer, static_cast<std::int64_t>(i) + 1);
+    }
 }
 
 TEST_F(ARedisWire, TakesRequestsAndAnswersLargerThanAnyBuffer) {

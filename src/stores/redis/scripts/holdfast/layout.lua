@@ -1,6 +1,6 @@
 -- How a resource is stored. KEYS[i] is {R}; its keys are
 --
---   {R}             HASH    head -> the line's sums; nonce -> holder (admitted, or offered a place);
+--   {R}             HASH    head -> the sums of the line; nonce -> holder (admitted, or offered);
 --                           fence -> the last one given; expiry -> of this key
 --   {R}:waiters     HASH    nonce -> waiter (waiting, or lapsed)
 --   {R}:line        ZSET    waiters' nonces by ticket; a lapsed one by minus the end of its lease

@@ -149,7 +149,7 @@ public:
         }
         const std::lock_guard guard(mutex_);
         ERR_clear_error();
-        const Transfer transfer = outcome_of(SSL_do_handshake(session_.get()));
+        Transfer transfer = outcome_of(SSL_do_handshake(session_.get()));
         if (transfer.outcome != Outcome::failed) return transfer;
         const long verdict = SSL_get_verify_result(session_.get());
         if (verdict == X509_V_OK) return transfer;

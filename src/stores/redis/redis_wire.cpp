@@ -130,32 +130,31 @@ void RedisWire::flush(Lock& lock) {
 /// Those next to each other that one script can run are one request to the server.
 void RedisWire::write_outbox() {
     batch_sizes_.push_back(0);
-    for (auto first = outbox_.cbegin(); first != outbox_.cend();) {
-        const auto end = first + static_cast<std::ptrdiff_t>(size_of_group(first));
-        group_sizes_.push_back(static_cast<std::size_t>(end - first));
+    for (std::size_t first = 0; first < outbox_.size(); first += group_sizes_.back()) {
+        group_sizes_.push_back(size_of_group(first));
         ++batch_sizes_.back();
         if (group_sizes_.back() == 1) {
-            (*first)->command.append_to(unsent_);
-        } else {
-            for (; first != end; ++first) group_.push_back(&(*first)->command);
-            Command::append_together(group_, std::exchange(together_by_text_, false), unsent_);
-            group_.clear();
+            outbox_[first]->command.append_to(unsent_);
+            continue;
         }
-        first = end;
+        for (std::size_t i = 0; i < group_sizes_.back(); ++i) {
+            group_.push_back(&outbox_[first + i]->command);
+        }
+        Command::append_together(group_, std::exchange(together_by_text_, false), unsent_);
+        group_.clear();
     }
     in_flight_.insert(in_flight_.end(), std::make_move_iterator(outbox_.begin()),
                       std::make_move_iterator(outbox_.end()));
     outbox_.clear();
 }
 
-std::size_t RedisWire::size_of_group(Requests::const_iterator first) const {
-    const Script* const together = (*first)->command.together();
+std::size_t RedisWire::size_of_group(std::size_t first) const {
+    const Script* const together = outbox_[first]->command.together();
     if (together == nullptr || outbox_.size() == 1 || BootClock::now() < apart_until_) return 1;
-    const auto most = std::min<std::ptrdiff_t>(most_together, outbox_.cend() - first);
-    const auto end = std::find_if(first, first + most, [&](const auto& request) {
-        return request->command.together() != together;
-    });
-    return static_cast<std::size_t>(end - first);
+    const std::size_t most = std::min(most_together, outbox_.size() - first);
+    std::size_t size = 1;
+    while (size < most && outbox_[first + size]->command.together() == together) ++size;
+    return size;
 }
 
 void RedisWire::turn(std::optional<Moment> until, Due& due) {
@@ -386,7 +385,7 @@ void RedisWire::expire(Moment now, Due& due) {
 }
 
 void RedisWire::finish(std::unique_ptr<Request> request, Result<Reply> result, Due& due) {
-    request->answer.emplace(std::move(result), request->repeated);
+    request->answer = Answer{std::move(result), request->repeated};
     due.push_back(
         [request = std::move(request)] { request->answered(*std::move(request->answer)); });
 }

@@ -129,7 +129,7 @@ private:
     void ping(Moment now, Due& due);
     void flush(Lock& lock);
     void write_outbox();
-    std::size_t size_of_group(Requests::const_iterator first) const;
+    std::size_t size_of_group(std::size_t first) const;
     bool may_send() const;
     void poke() const noexcept;
     static void finish(std::unique_ptr<Request> request, Result<Reply> result, Due& due);

@@ -156,15 +156,14 @@ Pending<Standing> leave_line(const std::shared_ptr<Common>& common, const Ticket
     const auto member = common->roster.remove(ticket.nonce);
     const bool waits_with_barging = member && member->node.empty();
     if (waits_with_barging && !doubted) return Standing{.state = State::waiting};
-    if (waits_with_barging) {
+    const bool unanswered = !member && ticket.place.empty();
+    if (waits_with_barging || unanswered) {
         leave_unanswered(*common, ticket, flight);
     } else if (member && member->is_barging()) {
         const auto czxid = static_cast<std::int64_t>(member->fence);
         leave_barging(*common, {member->session, czxid, member->node}, Whose::own, flight);
     } else if (member) {
         leave_own(*common, *member, flight);
-    } else if (ticket.place.empty()) {
-        leave_unanswered(*common, ticket, flight);
     } else if (place && !place->node.empty()) {
         leave_listed(*common, *place, flight);
     } else {

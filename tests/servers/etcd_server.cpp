@@ -144,14 +144,11 @@ std::string EtcdServer::tls_url() const {
 }
 
 std::string EtcdServer::ctl(const std::vector<std::string>& words) const {
-    // By the environment, since words among those given may name others.
-    std::vector<std::string> all = {"env",
-                                    "ETCDCTL_API=3",
-                                    "ETCDCTL_ENDPOINTS=" + http(port()),
-                                    "sh",
-                                    "-c",
-                                    R"(exec etcdctl "$@" 2>&1)",
+    std::vector<std::string> all = {"env", "ETCDCTL_API=3", "sh", "-c", R"(exec etcdctl "$@" 2>&1)",
                                     "sh"};
+    // It would add one to the other.
+    const bool names_it = !words.empty() && words.front().starts_with("--endpoints=");
+    if (!names_it) all.push_back("--endpoints=" + http(port()));
     all.insert(all.end(), words.begin(), words.end());
     Child program(all);
     std::string said;

@@ -59,8 +59,9 @@ public:
     std::string url_through(int port) const;  ///< of a proxy before it
     std::string tls_url() const;              ///< trusts certificates().authority
 
-    /// What etcdctl prints, without the last line's end. Throws when it fails, or the server does
-    /// not answer.
+    /// What etcdctl prints, without the last line's end, asking this server unless the first word
+    /// is
+    /// --endpoints=... Throws when it fails, or the server does not answer.
     std::string ctl(const std::vector<std::string>& words) const;
     /// One number of its metrics, labels and all: "etcd_server_proposals_committed_total",
     /// "etcd_debugging_mvcc_txn_total", "grpc_server_started_total{...}". Throws when it has none

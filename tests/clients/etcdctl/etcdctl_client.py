@@ -18,7 +18,7 @@ def etcdctl_lock(arguments, *command):
     # 3.4 is the first that does not need to be told.
     environment = {**os.environ, "ETCDCTL_API": "3"}
     ttl = str(arguments.session // 1000)
-    words = ["etcdctl", "--endpoints", arguments.connect, "lock", "--ttl", ttl, arguments.name, *command]
+    words = ["etcdctl", "--endpoints", arguments.connect, "lock", "--ttl", ttl, "--", arguments.name, *command]
     return subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True)
 
 

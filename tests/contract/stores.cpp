@@ -77,14 +77,14 @@ private:
 #endif
 
 #ifdef HOLDFAST_STORE_ETCD
-/// Each case has names to itself.
 template <class Servers>
 class EtcdSite final : public Site {
 public:
-    std::string url() const override { return ProcessWide<Servers>::get().url() + "/" + name_; }
+    std::string url() const override { return ProcessWide<Servers>::get().url(); }
 
 private:
-    std::string name_ = next_name();
+    // Each case finds them empty.
+    const int cleared_ = (ProcessWide<Servers>::get().clear(), 0);
 };
 #endif
 

@@ -28,6 +28,9 @@ public:
     std::string url() const;
     EtcdServer& member(std::size_t index) { return *members_.at(index); }
 
+    /// Deletes all keys.
+    void clear() { leader().clear(); }
+
     /// The one that leads now, or as soon as one does: of those that are not cut off. A leader that
     /// was just paused or killed is not it.
     EtcdServer& leader();

@@ -63,6 +63,8 @@ public:
     /// is
     /// --endpoints=... Throws when it fails, or the server does not answer.
     std::string ctl(const std::vector<std::string>& words) const;
+    /// Deletes all keys.
+    void clear() const { ctl({"del", "", "--prefix"}); }
     /// One number of its metrics, labels and all: "etcd_server_proposals_committed_total",
     /// "etcd_debugging_mvcc_txn_total", "grpc_server_started_total{...}". Throws when it has none
     /// of that name; see counted().

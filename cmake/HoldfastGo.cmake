@@ -9,7 +9,8 @@ mark_as_advanced(HOLDFAST_GO HOLDFAST_GO_PATH)
 # The variable becomes where the program is.
 function(holdfast_add_go_program target variable source)
   cmake_path(ABSOLUTE_PATH source)
-  set(program "${CMAKE_CURRENT_BINARY_DIR}/${target}")
+  # Not where a target of the same name would be.
+  set(program "${CMAKE_CURRENT_BINARY_DIR}/go/${target}")
   add_custom_command(OUTPUT "${program}"
     COMMAND "${CMAKE_COMMAND}" -E env
       "GOPATH=${HOLDFAST_GO_PATH}" GO111MODULE=off GOFLAGS= "GOCACHE=${PROJECT_BINARY_DIR}/go"

@@ -1,8 +1,8 @@
-#include "stores/zookeeper/roster.hpp"
+#include "stores/listed/roster.hpp"
 
 #include <gtest/gtest.h>
 
-namespace holdfast::zookeeper {
+namespace holdfast::listed {
 namespace {
 
 using namespace std::chrono_literals;
@@ -98,4 +98,4 @@ TEST(APlace, IsReadAsItWasWritten) {
 }
 
 }  // namespace
-}  // namespace holdfast::zookeeper
+}  // namespace holdfast::listed

@@ -19,6 +19,7 @@ class EtcdServer:
     1 s. The folder is in memory where the machine allows: each write waits for the disk."""
 
     def __init__(self):
+        self._user = ()
         self._ports = (LoopbackPort(), LoopbackPort())
         client, peer = (f"127.0.0.1:{port.number}" for port in self._ports)
         self.port = self._ports[0].number
@@ -58,9 +59,16 @@ class EtcdServer:
     def ctl(self, *words):
         """What etcdctl prints."""
         return subprocess.run(
-            ["etcdctl", "--endpoints", self.address, *words],
+            ["etcdctl", "--endpoints", self.address, *self._user, *words],
             env={**os.environ, "ETCDCTL_API": "3"}, check=True, stdout=subprocess.PIPE, text=True,
         ).stdout
+
+    def demand_passwords(self, of_root):
+        """From now on, of everybody; there is nobody but root."""
+        self.ctl("user", "add", f"root:{of_root}")
+        self.ctl("user", "grant-role", "root", "root")
+        self.ctl("auth", "enable")
+        self._user = ("--user", f"root:{of_root}")
 
     def keys(self, prefix=""):
         return self.ctl("get", "--keys-only", "--prefix", prefix).split()

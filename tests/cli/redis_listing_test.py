@@ -107,6 +107,8 @@ class OnThePlainLayout(Administered):
         self.check_that_the_holder_learns_of_it()
 
     def test_breaking_theirs(self):
+        self.server.client.set("deploy", SECRET, px=3_600_000)
+        self.assert_refused(["break", "deploy", "--fence", "7"], 1, "another library", "--fence 0")
         self.check_breaking_theirs(lambda name: self.server.client.set(name, SECRET, px=3_600_000))
         self.assertEqual(self.server.client.get("deployment"), SECRET.encode())
         self.assert_refused(["break", "deploy", "--fence", "0"], 1, "nobody holds it")

@@ -1,5 +1,5 @@
 # What protoc makes of a .proto: holdfast_messages(<file> <variable for the sources>)
-# Its header is found as "FOLDER/NAME.pb.h" by every part, as what others have written: no warnings.
+# Its header is found in holdfast_message_headers, as what others have written: without warnings.
 
 set(holdfast_message_headers "${PROJECT_BINARY_DIR}/messages")
 

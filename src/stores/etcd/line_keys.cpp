@@ -43,7 +43,7 @@ std::optional<std::string> resource_of(std::string_view key) {
 std::string end_of(std::string start) {
     while (!start.empty() && start.back() == '\xff') start.pop_back();
     // All that there is.
-    if (start.empty()) return {1, '\0'};
+    if (start.empty()) return std::string(1, '\0');
     ++start.back();
     return start;
 }

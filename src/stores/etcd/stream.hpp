@@ -55,7 +55,7 @@ public:
         write();
     }
 
-    /// Nothing is told from now on.
+    /// Nothing is told, and nothing more is begun, from now on: the queue may be about to close.
     void give_up() {
         listener_ = nullptr;
         context_.TryCancel();
@@ -78,6 +78,8 @@ private:
 
     void begin(Operation& operation) { operation.keep = this->shared_from_this(); }
 
+    bool is_given_up() const { return listener_ == nullptr; }
+
     void started(bool ok, Due&) {
         if (!ok) return end();
         state_ = State::open;
@@ -86,17 +88,18 @@ private:
     }
 
     void read() {
+        if (is_given_up()) return;
         begin(read_);
         call_->Read(&message_, &read_);
     }
     void have_read(bool ok, Due& due) {
         if (!ok) return end();
-        if (listener_ != nullptr) listener_->received(message_, due);
+        if (!is_given_up()) listener_->received(message_, due);
         read();
     }
 
     void write() {
-        if (state_ != State::open || unsent_.empty() || written_.keep) return;
+        if (state_ != State::open || unsent_.empty() || written_.keep || is_given_up()) return;
         begin(written_);
         call_->Write(unsent_.front(), &written_);
     }
@@ -109,11 +112,12 @@ private:
 
     void end() {
         state_ = State::ending;
+        if (is_given_up()) return;
         begin(ended_);
         call_->Finish(&status_, &ended_);
     }
     void have_ended(bool, Due& due) {
-        if (listener_ != nullptr) listener_->broke(status_, due);
+        if (!is_given_up()) listener_->broke(status_, due);
     }
 
     Listener* listener_;

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "stores/listed/uuid.hpp"
+
 namespace holdfast::inline v0::zookeeper {
 
 namespace {

@@ -119,8 +119,10 @@ public:
                                 server_.counted("etcdserverpb.KV", "Put") +
                                 server_.counted("etcdserverpb.KV", "DeleteRange");
         const double leases = server_.counted("etcdserverpb.Lease", "LeaseGrant");
+        // A client that ends gives its leases back.
+        const double revoked = server_.counted("etcdserverpb.Lease", "LeaseRevoke");
         const double agreed = server_.measured("etcd_server_proposals_committed_total");
-        const double writes = agreed - leases;
+        const double writes = agreed - leases - revoked;
         return {.writes = writes,
                 .reads = requests - writes,
                 .leases = leases,

@@ -108,19 +108,23 @@ constexpr std::uint64_t on_failure = 3;
 constexpr std::uint64_t operation_put = 2;
 constexpr std::uint64_t operation_delete = 3;
 
-/// Nothing when it is no transaction, which begins with what it compares, a message.
+/// Nothing when it is no transaction, which begins with what it compares, if it does.
 std::optional<EtcdVerb> transaction_verb(std::string_view message) {
     Fields fields(message);
     bool is_one = false;
+    bool compares = false;
     while (const auto field = fields.next()) {
         is_one |= field->number == on_success || field->number == on_failure;
         if (field->number != on_success && field->number != on_failure &&
             field->number != compare) {
             return std::nullopt;
         }
+        compares |= field->number == compare;
         if (field->number != on_success) continue;
         const auto operation = Fields(field->content).next();
-        if (operation && operation->number == operation_put) return EtcdVerb::enter;
+        if (operation && operation->number == operation_put) {
+            return compares ? EtcdVerb::enter : EtcdVerb::guard;
+        }
         if (operation && operation->number == operation_delete) return EtcdVerb::leave;
     }
     return is_one ? std::optional(EtcdVerb::look) : std::nullopt;

@@ -47,7 +47,8 @@ std::optional<ZookeeperVerb> zookeeper_verb(std::string_view request);
 
 /// What a frame asks of etcd; nothing where it is none of these, or not whole.
 enum class EtcdVerb {
-    enter,       ///< a transaction that puts a key with a lease
+    enter,       ///< a transaction that puts a key if
+    guard,       ///< a transaction that puts a key in any case
     leave,       ///< a transaction that deletes one
     look,        ///< a transaction that writes nothing
     keep_alive,  ///< of a lease

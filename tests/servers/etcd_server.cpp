@@ -90,9 +90,12 @@ std::vector<std::string> EtcdServer::command_line() const {
         "--log-outputs=" + file("log").string()};
     if (options_.tls) {
         const Certificate& own = certificates().server;
-        words.insert(words.end(),
-                     {"--cert-file=" + own.certificate.string(), "--key-file=" + own.key.string(),
-                      "--trusted-ca-file=" + certificates().authority.certificate.string()});
+        words.push_back("--cert-file=" + own.certificate.string());
+        words.push_back("--key-file=" + own.key.string());
+    }
+    if (options_.client_certificates) {
+        words.emplace_back("--client-cert-auth");
+        words.push_back("--trusted-ca-file=" + certificates().authority.certificate.string());
     }
     words.insert(words.end(), options_.flags.begin(), options_.flags.end());
     return words;

@@ -25,9 +25,10 @@ struct EtcdMembership {
 struct EtcdOptions {
     /// Flags of etcd; they come last, so they win. "--auth-token-ttl=2", "--max-request-bytes=9000"
     std::vector<std::string> flags = {};
-    /// Also listens for TLS, with certificates().server, and takes those of
-    /// certificates().authority from clients that show one. ("--client-cert-auth": from all.)
+    /// Also listens for TLS, with certificates().server.
     bool tls = false;
+    /// And there takes only clients that show a certificate of certificates().authority.
+    bool client_certificates = false;
     /// Nothing: it stands alone.
     std::optional<EtcdMembership> membership = {};
 };

@@ -76,7 +76,7 @@ TEST(EtcdServer, EndsWithAProcessThatIsKilled) {
 }
 
 TEST(EtcdServer, SpeaksTlsWithACertificateForThisMachine) {
-    const EtcdServer server({.flags = {"--client-cert-auth"}, .tls = true});
+    const EtcdServer server({.tls = true, .client_certificates = true});
     const std::string endpoint =
         "--endpoints=https://127.0.0.1:" + std::to_string(server.tls_port());
     const std::string authority = "--cacert=" + certificates().authority.certificate.string();

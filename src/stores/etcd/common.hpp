@@ -12,6 +12,7 @@
 #include "stores/etcd/etcd_wire.hpp"
 #include "stores/etcd/leases.hpp"
 #include "stores/etcd/line_keys.hpp"
+#include "stores/etcd/turnstile.hpp"
 #include "stores/listed/judgement.hpp"
 #include "stores/listed/roster.hpp"
 
@@ -34,6 +35,7 @@ public:
 
     Roster roster;
     Leases leases;
+    Turnstile turnstile;
     const std::shared_ptr<Watchers> watchers = std::make_shared<Watchers>();
     EtcdWire wire;
 

@@ -33,7 +33,21 @@ Entering::Entering(const std::shared_ptr<Common>& common, std::span<const Conten
       deadline_(BootClock::now() + common->cluster().request_timeout) {}
 
 void Entering::start() {
-    if (const auto common = common_.lock()) get_lease(*common);
+    const auto common = common_.lock();
+    if (!waits_alone()) return get_lease(*common);
+    common->turnstile.enter(contenders_[0].resource, [self = shared_from_this()] {
+        if (const auto alive = self->common_.lock()) self->get_lease(*alive);
+    });
+}
+
+bool Entering::waits_alone() const {
+    return contenders_.size() == 1 && contenders_[0].patience == Patience::wait;
+}
+
+void Entering::complete(Result<std::vector<Entry>> result) {
+    const auto common = common_.lock();
+    if (common && waits_alone()) common->turnstile.is_through(contenders_[0].resource);
+    flight_->complete(std::move(result));
 }
 
 void Entering::get_lease(Common& common) {
@@ -267,7 +281,7 @@ void Entering::take_out(Common& common, Plan plan, Result<std::vector<Entry>> re
             failure.effect = Effect::unknown;
             return self->fail(std::move(failure));
         }
-        if (!result.ok()) return self->flight_->complete(result.failure());
+        if (!result.ok()) return self->complete(result.failure());
         self->finish_gone();
     });
 }
@@ -278,18 +292,17 @@ void Entering::finish(Common& common) {
         common.lease_over(lease_.id);
         return finish_gone();
     }
-    flight_->complete(std::move(entries_));
+    complete(std::move(entries_));
 }
 
 void Entering::finish_gone() {
     const Contender& last = contenders_.back();
-    flight_->complete(
-        std::vector<Entry>{{.ticket = {last.resource, last.nonce, {}}, .standing = {}}});
+    complete(std::vector<Entry>{{.ticket = {last.resource, last.nonce, {}}, .standing = {}}});
 }
 
 void Entering::fail(Failure failure) {
     if (repeated_) failure.effect = Effect::unknown;
-    flight_->complete(std::move(failure));
+    complete(std::move(failure));
 }
 
 }  // namespace holdfast::inline v0::etcd

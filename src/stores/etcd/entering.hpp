@@ -38,6 +38,8 @@ private:
         bool last_waits = false;
     };
 
+    /// It is one, and stands in line if it must.
+    bool waits_alone() const;
     void get_lease(Common& common);
     void send(Common& common, Plan plan);
     messages::TxnRequest transaction(Plan plan) const;
@@ -59,6 +61,7 @@ private:
     void add(Common& common, Member member, Standing::State state);
     void take_out(Common& common, Plan plan, Result<std::vector<Entry>> result);
     void finish(Common& common);
+    void complete(Result<std::vector<Entry>> result);
     void finish_gone();
     void fail(Failure failure);
     bool has_time() const { return BootClock::now() < deadline_; }

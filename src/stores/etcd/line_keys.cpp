@@ -20,6 +20,10 @@ std::string hexadecimal(std::int64_t lease) {
     return text;
 }
 
+bool is_hexadecimal(std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 }  // namespace
 
 std::string line_start(std::string_view resource) {
@@ -51,15 +55,15 @@ std::string end_of(std::string start) {
 std::optional<Seat> seat_of(const messages::KeyValue& pair, std::string_view start) {
     const std::string_view key = pair.key();
     if (!key.starts_with(start) || pair.lease() == 0) return std::nullopt;
-    const std::string lease = hexadecimal(pair.lease());
-    std::string_view name = key.substr(start.size());
-    if (!name.starts_with(lease)) return std::nullopt;
-    name.remove_prefix(lease.size());
+    const std::string_view name = key.substr(start.size());
     Seat seat{.node = pair.key(), .order = pair.create_revision()};
     // Theirs: exclusive, whatever its value.
-    if (name.empty()) return seat;
-    if (name.front() != '-') return std::nullopt;
-    seat.nonce = listed::nonce_of(name.substr(1));
+    if (name == hexadecimal(pair.lease())) return seat;
+    const auto dash = name.find('-');
+    if (dash == std::string_view::npos || !is_hexadecimal(name.substr(0, dash))) {
+        return std::nullopt;
+    }
+    seat.nonce = listed::nonce_of(name.substr(dash + 1));
     if (!seat.nonce) return std::nullopt;
     if (const auto note = listed::note_in(pair.value())) {
         seat.weight = note->weight;

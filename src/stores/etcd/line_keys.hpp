@@ -32,7 +32,8 @@ std::string end_of(std::string start);
 
 /// A contender of the line that begins like this: its node is the key, its order the create
 /// revision. Nothing when it is none: what has a further slash belongs to another line, and what is
-/// not bound to the lease that it names is nobody's.
+/// bound to no lease is nobody's. Theirs is bound to the lease that it names; ours may have been
+/// bound to another one since.
 std::optional<Seat> seat_of(const messages::KeyValue& pair, std::string_view start);
 
 using Pairs = google::protobuf::RepeatedPtrField<messages::KeyValue>;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "stores/etcd/transactions.hpp"
+#include "stores/listed/note.hpp"
 
 namespace holdfast::inline v0::etcd {
 
@@ -30,12 +32,16 @@ public:
     }
 
     void start(Common& common) {
-        std::map<std::int64_t, Moment> leases;
-        for (const Asked& one : asked_) leases.try_emplace(one.member.session);
-        const std::size_t requests = plan_looks();
-        awaited_ = leases.size() + requests;
-        for (const auto& [lease, ignored] : leases) keep_alive(common, lease);
-        for (std::size_t i = 0; i < requests; ++i) look(common, i);
+        const auto known = common.leases.find(ttl_for(lease_));
+        const auto bound = [&](const Asked& one) {
+            return known && one.member.session == known->id;
+        };
+        if (std::ranges::all_of(asked_, bound)) return ask(common);
+        common.want_lease(lease_, [self = shared_from_this(),
+                                   weak = common.weak_from_this()](const Result<Lease>& lease) {
+            if (!lease.ok()) return self->flight_->complete(lease.failure());
+            if (const auto alive = weak.lock()) self->bind_all(*alive, lease.value().id);
+        });
     }
 
 private:
@@ -69,6 +75,48 @@ private:
         }
         answers_.resize(looks_.size());
         return looks_.size();
+    }
+
+    /// They are asked to last for another time than before: each is bound to the lease for that.
+    void bind_all(Common& common, std::int64_t lease) {
+        awaited_ = 1;
+        for (Asked& one : asked_) {
+            if (one.member.session != lease) bind(common, one, lease);
+        }
+        one_bound(common);
+    }
+
+    void bind(Common& common, Asked& one, std::int64_t lease) {
+        const Member& member = one.member;
+        messages::TxnRequest request;
+        *request.add_compare() = made_by(member.node, static_cast<std::int64_t>(member.fence));
+        *request.add_success() = put(member.node, listed::note_of(member.contender), lease);
+        ++awaited_;
+        common.submit(std::move(request), [self = shared_from_this(), &one, lease](
+                                              Common& alive, const Answer& answer) {
+            if (!answer.result.ok()) {
+                self->failure_ = answer.result.failure();
+            } else if (answer.result.value().succeeded()) {
+                one.member.session = lease;
+                alive.roster.moved(one.member.nonce(), lease);
+            }
+            self->one_bound(alive);
+        });
+    }
+
+    void one_bound(Common& common) {
+        if (--awaited_ > 0) return;
+        if (failure_) return flight_->complete(*failure_);
+        ask(common);
+    }
+
+    void ask(Common& common) {
+        std::set<std::int64_t> leases;
+        for (const Asked& one : asked_) leases.insert(one.member.session);
+        const std::size_t requests = plan_looks();
+        awaited_ = leases.size() + requests;
+        for (const std::int64_t lease : leases) keep_alive(common, lease);
+        for (std::size_t i = 0; i < requests; ++i) look(common, i);
     }
 
     void keep_alive(Common& common, std::int64_t lease) {

@@ -101,6 +101,12 @@ void Roster::renewed(const Nonce& nonce, Moment lease_end) {
     next_lapse_ = std::min(next_lapse_, lease_end);
 }
 
+void Roster::moved(const Nonce& nonce, std::int64_t session) {
+    const std::lock_guard guard(mutex_);
+    const auto found = members_.find(nonce);
+    if (found != members_.end()) found->second.session = session;
+}
+
 std::vector<Nonce> Roster::stir(const std::string& node, bool ended) {
     const std::lock_guard guard(mutex_);
     const auto found = waiting_for_.find(node);

@@ -63,6 +63,8 @@ public:
     void wait_for(const Nonce& nonce, std::vector<std::string> nodes, bool next,
                   std::int64_t listed_at = 0);
     void renewed(const Nonce& nonce, Moment lease_end);
+    /// It goes with another one from now on.
+    void moved(const Nonce& nonce, std::int64_t session);
 
     /// Those that wait for this node; from now on they know that it has ended, if it has.
     std::vector<Nonce> stir(const std::string& node, bool ended);

@@ -153,7 +153,8 @@ void requests_of_a_line(bench::Report& report, const CountingServer& server, int
     const Work work = bench::work_of_a_line(server, count);
     report.at_most(std::to_string(count) + " waiters: write transactions for each hand-off",
                    work.writes, 1, "");
-    report.at_most("  events", work.events, 1, "");
+    // One that gives it back at once may still be told of its own key.
+    report.at_most("  events", work.events, 1.01, "");
     report.figure("  reads", work.reads, "");
 }
 

@@ -164,12 +164,40 @@ void requests(bench::Report& report) {
     for (const int count : {10, 100, 500}) requests_of_a_line(report, server, count);
 }
 
+// --- what is left behind ------------------------------------------------------------------------
+
+constexpr int pairs_before = 10'000;
+constexpr int pairs_measured = 1'000;
+
+/// A server remembers deleted keys until it is compacted, which by itself it never is.
+void history(bench::Report& report) {
+    const EtcdServer server;
+    auto& medians = bench::shared_between_processes<Comparison>();
+    bench::in_processes(1, [&](int) {
+        auto client = holdfast::connect(server.url());
+        auto used = client.mutex("used");
+        for (int i = 0; i < pairs_before; ++i) pair(used);
+        Samples fresh_ones;
+        Samples used_one;
+        for (int i = 0; i < pairs_measured; ++i) {
+            auto fresh = client.mutex("fresh/" + std::to_string(i / 10));
+            sample(fresh_ones, 1, [&] { pair(fresh); });
+            sample(used_one, 1, [&] { pair(used); });
+        }
+        medians = {.theirs = median(fresh_ones), .ours = median(used_one)};
+    });
+    report.figure("names that are hardly used, p50", us(medians.theirs), "us");
+    report.figure("one that was used 10 000 times, p50", us(medians.ours), "us");
+    report.at_most("  ratio", medians.ours / medians.theirs, 1.1, "");
+}
+
 // --- all of it ----------------------------------------------------------------------------------
 
 constexpr std::array parts{
     bench::Part{"uncontended", uncontended},
     bench::Part{"hand_offs", hand_offs},
     bench::Part{"requests", requests},
+    bench::Part{"history", history},
 };
 
 }  // namespace

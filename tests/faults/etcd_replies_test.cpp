@@ -61,7 +61,8 @@ TEST_F(EtcdReplies, ADroppedReplyToLeaveIsNotTakenForAnothersLoss) {
     auto hold = user.mutex("orders", long_lived()).acquire();
     const EtcdAmbush ambush(proxy_, EtcdVerb::leave, {Verdict::drop_reply});
     EXPECT_EQ(hold.release(), Released::unknown);
-    EXPECT_EQ(ambush.seen(), 2U);
+    // The repetition; and whoever was told so little asks again, in the background.
+    EXPECT_GE(ambush.seen(), 2U);
     EXPECT_TRUE(await_nobody("orders"));
 }
 

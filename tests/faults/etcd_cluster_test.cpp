@@ -35,7 +35,7 @@ TEST_F(EtcdMajority, AHoldByAFollowerThatIsCutOffIsLostBeforeARivalIsIn) {
         auto hold = user.mutex("orders", {.lease = lease}).acquire();
         cluster_.cut(follower);
         const auto others = connect(cluster_.leader().url());
-        const Hold next = others.mutex("orders", brief()).acquire();
+        const Hold next = others.mutex("orders", patient()).acquire();
         EXPECT_FALSE(hold.held()) << lease.count();
         EXPECT_TRUE(hold.lost().stop_requested());
         EXPECT_GT(next.fence(), hold.fence());

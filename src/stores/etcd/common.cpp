@@ -34,18 +34,20 @@ Failure conflict(const Cluster& cluster, std::uint64_t capacity_ahead) {
 void Common::tidy() {
     for (const Member& member : roster.take_lapsed(BootClock::now())) {
         unwatch(member);
-        remove_key({member.session, static_cast<std::int64_t>(member.fence), member.node});
+        remove_key({member.session, static_cast<std::int64_t>(member.fence), member.node},
+                   member.nonce());
         watchers->call(member.nonce(), {.state = State::gone});
     }
 }
 
-void Common::remove_key(const PlaceText& place) {
+void Common::remove_key(const PlaceText& place, const Nonce& nonce) {
     messages::TxnRequest request;
     *request.add_compare() = made_by(place.node, place.made_by);
     *request.add_success() = remove(place.node);
-    submit(std::move(request), [place](Common& alive, const auto& answer) {
-        const bool done = answer.result.ok() || answer.refusal != Refusal::unserved;
-        if (!done && alive.leases.find_by_id(place.session)) alive.remove_key(place);
+    submit(std::move(request), [place, nonce](Common& alive, const auto& answer) {
+        if (answer.result.ok()) return alive.slots.give_back(nonce);
+        const bool unserved = answer.refusal == Refusal::unserved;
+        if (unserved && alive.leases.find_by_id(place.session)) alive.remove_key(place, nonce);
     });
 }
 
@@ -141,6 +143,7 @@ void Common::lease_over(std::int64_t lease) {
     leases.forget(lease);
     for (const Member& member : roster.take_of_session(lease)) {
         unwatch(member);
+        slots.give_back(member.nonce());
         watchers->call(member.nonce(), {.state = State::gone});
     }
 }
@@ -158,7 +161,8 @@ Standing Common::stands(const Member& member, const std::vector<Seat>& line,
             arm(member.nonce());
             return {.state = State::waiting};
         case Verdict::conflict:
-            remove_key({member.session, static_cast<std::int64_t>(member.fence), member.node});
+            remove_key({member.session, static_cast<std::int64_t>(member.fence), member.node},
+                       member.nonce());
             break;
         case Verdict::absent:
             break;

@@ -12,6 +12,7 @@
 #include "stores/etcd/etcd_wire.hpp"
 #include "stores/etcd/leases.hpp"
 #include "stores/etcd/line_keys.hpp"
+#include "stores/etcd/slots.hpp"
 #include "stores/etcd/turnstile.hpp"
 #include "stores/listed/judgement.hpp"
 #include "stores/listed/roster.hpp"
@@ -36,6 +37,7 @@ public:
     Roster roster;
     Leases leases;
     Turnstile turnstile;
+    Slots slots;
     const std::shared_ptr<Watchers> watchers = std::make_shared<Watchers>();
     EtcdWire wire;
 
@@ -57,7 +59,7 @@ public:
     /// paused. Each verb begins with it.
     void tidy();
     /// In the background, and again until it is answered or its lease is over.
-    void remove_key(const PlaceText& place);
+    void remove_key(const PlaceText& place, const Nonce& nonce);
 
     /// A lease for contenders with this one, of which enough is left: the present one, also kept
     /// alive once more, or another one.

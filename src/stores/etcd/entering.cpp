@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "stores/etcd/leaving.hpp"
 #include "stores/etcd/transactions.hpp"
 #include "stores/listed/note.hpp"
 
@@ -34,6 +35,7 @@ Entering::Entering(const std::shared_ptr<Common>& common, std::span<const Conten
 
 void Entering::start() {
     const auto common = common_.lock();
+    for (const Contender& one : contenders_) slots_.push_back(common->slots.take(one.nonce));
     if (!waits_alone()) return get_lease(*common);
     common->turnstile.enter(contenders_[0].resource, [self = shared_from_this()] {
         if (const auto alive = self->common_.lock()) self->get_lease(*alive);
@@ -44,9 +46,20 @@ bool Entering::waits_alone() const {
     return contenders_.size() == 1 && contenders_[0].patience == Patience::wait;
 }
 
+/// So many of the contenders have a key, or may have one.
+std::size_t Entering::used_slots(const Result<std::vector<Entry>>& result) const {
+    if (!result.ok()) return result.failure().effect == Effect::none ? 0 : contenders_.size();
+    const auto& entries = result.value();
+    return entries.back().standing.state == State::gone ? 0 : entries.size();
+}
+
 void Entering::complete(Result<std::vector<Entry>> result) {
-    const auto common = common_.lock();
-    if (common && waits_alone()) common->turnstile.is_through(contenders_[0].resource);
+    if (const auto common = common_.lock()) {
+        if (waits_alone()) common->turnstile.is_through(contenders_[0].resource);
+        for (std::size_t i = used_slots(result); i < contenders_.size(); ++i) {
+            common->slots.give_back(contenders_[i].nonce);
+        }
+    }
     flight_->complete(std::move(result));
 }
 
@@ -64,7 +77,7 @@ void Entering::get_lease(Common& common) {
 }
 
 std::string Entering::key(std::size_t index) const {
-    return key_of(contenders_[index].resource, lease_.id, contenders_[index].nonce);
+    return key_of(contenders_[index].resource, lease_.id, slots_[index]);
 }
 
 bool Entering::is_exclusive(std::size_t index) const {
@@ -175,9 +188,23 @@ void Entering::seen(Common& common, const messages::TxnResponse& response) {
     seen_at_ = response.header().revision();
     if (is_guarded(response)) return fail(refused_by_guard(common.cluster()));
     const Lines lines = lines_in(response);
+    if (change_slots(common, lines)) return look(common, lines);
     const bool there = std::ranges::find(lines.front(), key(0), &Seat::node) != lines.front().end();
     if (there) return found(common, lines);
     look(common, lines);
+}
+
+/// Where a key of this client is there that it does not know of any more. Whether it was so.
+bool Entering::change_slots(Common& common, const Lines& lines) {
+    bool changed = false;
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+        const auto own = std::ranges::find(lines[i], key(i), &Seat::node);
+        if (own == lines[i].end() || own->nonce == contenders_[i].nonce) continue;
+        common.slots.change(contenders_[i].nonce);
+        slots_[i] = common.slots.take(contenders_[i].nonce);
+        changed = true;
+    }
+    return changed;
 }
 
 bool Entering::is_guarded(const messages::TxnResponse& response) const {
@@ -254,7 +281,8 @@ Member Entering::member(std::size_t index, std::int64_t made_by) const {
             .node = key(index),
             .session = lease_.id,
             .fence = static_cast<std::uint64_t>(made_by),
-            .lease_end = sent_ + one.lease};
+            .lease_end = sent_ + one.lease,
+            .doubted = repeated_};
 }
 
 void Entering::add(Common& common, Member member, State state) {
@@ -271,7 +299,7 @@ void Entering::take_out(Common& common, Plan plan, Result<std::vector<Entry>> re
     messages::TxnRequest request;
     for (std::size_t i = 0; i < plan.count; ++i) {
         common.forget(contenders_[i].nonce);
-        // The key has this lease and nonce: it can be nobody else's.
+        // The key has its lease and slot: it can be nobody else's.
         *request.add_success() = remove(key(i));
     }
     common.submit(std::move(request), [self = shared_from_this(), result = std::move(result)](
@@ -296,8 +324,23 @@ void Entering::finish(Common& common) {
 }
 
 void Entering::finish_gone() {
+    repeated_ ? bar(0) : complete(gone());
+}
+
+/// A copy of the request may still arrive, and find room: a guard is put before each of them.
+void Entering::bar(std::size_t index) {
+    const auto common = common_.lock();
+    if (!common || index == contenders_.size()) return complete(gone());
+    leave_line(common, {contenders_[index].resource, contenders_[index].nonce, {}})
+        .then([self = shared_from_this(), index](const Result<Standing>& result) {
+            if (!result.ok()) return self->fail(result.failure());
+            self->bar(index + 1);
+        });
+}
+
+std::vector<Entry> Entering::gone() const {
     const Contender& last = contenders_.back();
-    complete(std::vector<Entry>{{.ticket = {last.resource, last.nonce, {}}, .standing = {}}});
+    return {{.ticket = {last.resource, last.nonce, {}}, .standing = {}}};
 }
 
 void Entering::fail(Failure failure) {

@@ -49,6 +49,7 @@ private:
     void list_last_line(Common& common, Plan plan);
     void judge_last(Common& common, Plan plan, const std::vector<Seat>& line);
     void seen(Common& common, const messages::TxnResponse& response);
+    bool change_slots(Common& common, const Lines& lines);
     bool is_guarded(const messages::TxnResponse& response) const;
     Lines lines_in(const messages::TxnResponse& response) const;
     void found(Common& common, const Lines& lines);
@@ -62,7 +63,10 @@ private:
     void take_out(Common& common, Plan plan, Result<std::vector<Entry>> result);
     void finish(Common& common);
     void complete(Result<std::vector<Entry>> result);
+    std::size_t used_slots(const Result<std::vector<Entry>>& result) const;
     void finish_gone();
+    void bar(std::size_t index);
+    std::vector<Entry> gone() const;
     void fail(Failure failure);
     bool has_time() const { return BootClock::now() < deadline_; }
 
@@ -70,6 +74,7 @@ private:
     const std::vector<Contender> contenders_;
     const std::shared_ptr<Flight> flight_;
     const Moment deadline_;
+    std::vector<std::uint64_t> slots_;  ///< one for each
     Lease lease_;
     std::int64_t seen_at_ = 0;  ///< the revision of the lines that were seen
     Moment sent_{};

@@ -1,5 +1,9 @@
 #include "stores/etcd/etcd_store.hpp"
 
+#include <grpc/grpc.h>
+#include <grpc/support/log.h>
+
+#include <cstdlib>
 #include <utility>
 
 #include <holdfast/error.hpp>
@@ -115,9 +119,18 @@ std::unique_ptr<Watch> EtcdStore::watch(const Ticket& ticket, LineMoved line_mov
     return watch;
 }
 
+/// What went wrong is told to whoever asked, and not to standard error as well. Where somebody else
+/// in this process uses gRPC, or has said what it is to say, that is left alone.
+void keep_grpc_quiet() {
+    if (grpc_is_initialized() == 0 && std::getenv("GRPC_VERBOSITY") == nullptr) {
+        gpr_set_log_function([](gpr_log_func_args*) {});
+    }
+}
+
 }  // namespace
 
 std::shared_ptr<Store> open_etcd(const StoreUrl& url) {
+    keep_grpc_quiet();
     const auto store = std::make_shared<EtcdStore>(cluster_of(url));
     store->connect(url.prefix());
     return store;

@@ -59,8 +59,10 @@ Refusal refusal_of(const grpc::Status& status) {
         case StatusCode::PERMISSION_DENIED:
             return Refusal::denied;
         case StatusCode::INVALID_ARGUMENT:
-            return says(status, "revision of auth store is old") ? Refusal::token_over
-                                                                 : Refusal::final;
+            return says(status, "revision of auth store is old") ||
+                           says(status, "user name is empty")
+                       ? Refusal::token_over
+                       : Refusal::final;
         case StatusCode::NOT_FOUND:
             return says(status, "lease") ? Refusal::lease_not_found : Refusal::final;
         case StatusCode::FAILED_PRECONDITION:

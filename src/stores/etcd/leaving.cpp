@@ -29,25 +29,25 @@ State state_in(const std::vector<Seat>& line, std::string_view key) {
 }
 
 /// Ends exactly this incarnation. `known` unless where it stood is to be found out.
-void end_place(Common& common, const PlaceText& place, std::optional<State> known,
-               const LeaveFlight& flight) {
+void end_place(Common& common, const PlaceText& place, const Nonce& nonce,
+               std::optional<State> known, const LeaveFlight& flight) {
     const std::string start = line_start(resource_of(place.node).value_or(""));
     messages::TxnRequest request;
     *request.add_compare() = made_by(place.node, place.made_by);
     if (!known) *request.add_success() = list(start, place.made_by);
     *request.add_success() = remove(place.node);
-    common.submit(
-        std::move(request), [place, start, known, flight](Common& alive, const Answer& answer) {
-            if (!answer.result.ok()) return flight->complete(answer.result.failure());
-            const auto& response = answer.result.value();
-            if (!response.succeeded()) {
-                if (answer.repeated) return flight->complete(perhaps_done(alive.cluster()));
-                return flight->complete(Standing{});
-            }
-            if (known) return flight->complete(Standing{.state = *known});
-            const auto& pairs = response.responses(0).response_range().kvs();
-            flight->complete(Standing{.state = state_in(seats_in(pairs, start), place.node)});
-        });
+    common.submit(std::move(request), [place, nonce, start, known, flight](Common& alive,
+                                                                           const Answer& answer) {
+        if (!answer.result.ok()) return flight->complete(answer.result.failure());
+        const auto& response = answer.result.value();
+        if (!response.succeeded()) {
+            if (answer.repeated) return flight->complete(perhaps_done(alive.cluster()));
+            return flight->complete(Standing{});
+        }
+        if (known) return flight->complete(Standing{.state = *known});
+        const auto& pairs = response.responses(0).response_range().kvs();
+        flight->complete(Standing{.state = state_in(seats_in(pairs, start), place.node)});
+    });
 }
 
 /// All keys with the nonce in the list of a line.
@@ -62,18 +62,24 @@ std::vector<Seat> with_nonce(const std::vector<Seat>& line, const Nonce& nonce) 
 void end_found(Common& common, const std::vector<Seat>& line, const Nonce& nonce,
                const LeaveFlight& flight) {
     const auto seats = with_nonce(line, nonce);
-    if (seats.empty()) return flight->complete(Standing{});
+    if (seats.empty()) {
+        common.slots.give_back(nonce);
+        return flight->complete(Standing{});
+    }
     const State stood = state_in(line, seats.front().node);
     messages::TxnRequest request;
-    // A key with a nonce is never another one's.
-    for (const Seat& seat : seats) *request.add_success() = remove(seat.node);
-    common.submit(std::move(request), [stood, flight](Common&, const Answer& answer) {
+    for (const Seat& seat : seats) {
+        *request.add_compare() = made_by(seat.node, seat.order);
+        *request.add_success() = remove(seat.node);
+    }
+    common.submit(std::move(request), [nonce, stood, flight](Common& alive, const Answer& answer) {
         if (!answer.result.ok()) return flight->complete(answer.result.failure());
+        alive.slots.give_back(nonce);
         flight->complete(Standing{.state = stood});
     });
 }
 
-/// Its enter was never answered: it may have come in, or may yet.
+/// Its enter was never answered, or not each time: it may have come in, or may yet.
 void leave_unanswered(Common& common, const Ticket& ticket, const LeaveFlight& flight) {
     common.want_guard_lease([weak = common.weak_from_this(), ticket,
                              flight](const Result<Lease>& lease) {
@@ -103,12 +109,13 @@ Pending<Standing> leave_line(const std::shared_ptr<Common>& common, const Ticket
     const auto flight = std::make_shared<Flight<Standing>>(common->wire);
     const auto place = place_in(ticket.place);
     const auto member = common->forget(ticket.nonce);
-    if (ticket.place.empty()) {
+    const bool may_still_come = ticket.place.empty() || (member && member->doubted);
+    if (may_still_come) {
         leave_unanswered(*common, ticket, flight);
     } else if (place) {
         const bool admitted = member && member->admitted;
-        end_place(*common, *place, admitted ? std::optional(State::admitted) : std::nullopt,
-                  flight);
+        end_place(*common, *place, ticket.nonce,
+                  admitted ? std::optional(State::admitted) : std::nullopt, flight);
     } else {
         return Standing{};
     }

@@ -12,10 +12,9 @@ namespace holdfast::inline v0::etcd {
 namespace {
 
 /// As Go prints it: a lease is never negative.
-std::string hexadecimal(std::int64_t lease) {
+std::string hexadecimal(std::uint64_t number) {
     std::string text(16, '\0');
-    const auto end = std::to_chars(text.data(), text.data() + text.size(),
-                                   static_cast<std::uint64_t>(lease), 16);
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), number, 16);
     text.resize(static_cast<std::size_t>(end.ptr - text.data()));
     return text;
 }
@@ -30,8 +29,9 @@ std::string line_start(std::string_view resource) {
     return std::string(resource) + "/";
 }
 
-std::string key_of(std::string_view resource, std::int64_t lease, const Nonce& nonce) {
-    return line_start(resource) + hexadecimal(lease) + "-" + listed::uuid_of(nonce);
+std::string key_of(std::string_view resource, std::int64_t lease, std::uint64_t slot) {
+    return line_start(resource) + hexadecimal(static_cast<std::uint64_t>(lease)) + "-" +
+           hexadecimal(slot);
 }
 
 std::string guard_of(std::string_view resource, const Nonce& nonce) {
@@ -58,17 +58,16 @@ std::optional<Seat> seat_of(const messages::KeyValue& pair, std::string_view sta
     const std::string_view name = key.substr(start.size());
     Seat seat{.node = pair.key(), .order = pair.create_revision()};
     // Theirs: exclusive, whatever its value.
-    if (name == hexadecimal(pair.lease())) return seat;
+    if (name == hexadecimal(static_cast<std::uint64_t>(pair.lease()))) return seat;
     const auto dash = name.find('-');
-    if (dash == std::string_view::npos || !is_hexadecimal(name.substr(0, dash))) {
+    const auto note = listed::note_in(pair.value());
+    if (dash == std::string_view::npos || !note) return std::nullopt;
+    if (!is_hexadecimal(name.substr(0, dash)) || !is_hexadecimal(name.substr(dash + 1))) {
         return std::nullopt;
     }
-    seat.nonce = listed::nonce_of(name.substr(dash + 1));
-    if (!seat.nonce) return std::nullopt;
-    if (const auto note = listed::note_in(pair.value())) {
-        seat.weight = note->weight;
-        seat.capacity = note->capacity;
-    }
+    seat.nonce = note->nonce;
+    seat.weight = note->weight;
+    seat.capacity = note->capacity;
     return seat;
 }
 

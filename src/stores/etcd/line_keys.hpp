@@ -16,10 +16,10 @@ namespace messages = ::holdfast_etcd;
 using listed::Seat;
 
 /// The keys of a resource, as Go's concurrency.Mutex and `etcdctl lock` have them: its name, a
-/// slash and what tells the contender, which is the lease in hexadecimal digits and, of ours, the
-/// nonce. The resource's name stands in them byte for byte.
+/// slash and what tells the contender: the lease in hexadecimal digits and, of ours, the slot (see
+/// Slots). The resource's name stands in them byte for byte.
 std::string line_start(std::string_view resource);
-std::string key_of(std::string_view resource, std::int64_t lease, const Nonce& nonce);
+std::string key_of(std::string_view resource, std::int64_t lease, std::uint64_t slot);
 /// Of what is left when a contender was taken out before it came in. Not below the resource's name,
 /// where others would wait for it.
 std::string guard_of(std::string_view resource, const Nonce& nonce);

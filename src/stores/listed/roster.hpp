@@ -30,6 +30,8 @@ struct Member {
     std::int64_t listed_at = 0;  ///< the change up to which that is known; 0: none
     bool next = false;           ///< the watched one is the only one ahead
     bool its_turn = false;       ///< and has ended
+    /// A copy of the request that made it may still arrive.
+    bool doubted = false;
     /// What has stirred was not told yet, because nobody watched.
     bool stirred = false;
 

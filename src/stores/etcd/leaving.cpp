@@ -40,6 +40,7 @@ void end_place(Common& common, const PlaceText& place, const Nonce& nonce,
                                                                            const Answer& answer) {
         if (!answer.result.ok()) return flight->complete(answer.result.failure());
         const auto& response = answer.result.value();
+        alive.slots.give_back(nonce);
         if (!response.succeeded()) {
             if (answer.repeated) return flight->complete(perhaps_done(alive.cluster()));
             return flight->complete(Standing{});

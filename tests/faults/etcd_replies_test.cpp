@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "faults/etcd_faults.hpp"
 
 /// Requests and replies that are lost, late or doubled: no ghost, no double, no hang.
@@ -85,9 +87,9 @@ TEST_F(EtcdReplies, ALeaveThatIsRepeatedLeavesTheSuccessorAlone) {
     EXPECT_TRUE(own.get().held());
 }
 
-/// Two ways to one server, each of which may keep back an enter, and all behind it: that the client
-/// gives it up, above all.
-class EtcdLateEnters : public EtcdReplies {
+/// Two ways to one server, each of which may keep back a request, and all behind it: that the
+/// client gives it up, above all.
+class EtcdLateRequests : public EtcdReplies {
 protected:
     Client client_of_both(const std::string& parameters = "") const {
         auto user = connect("etcd://127.0.0.1:" + std::to_string(proxy_.port()) + ",127.0.0.1:" +
@@ -96,11 +98,11 @@ protected:
         return user;
     }
     /// On either way, as many as are said.
-    void keep_back_enters(int count) {
+    void keep_back(EtcdVerb verb, int count) {
         left_ = count;
         for (FaultProxy* way : {&proxy_, &other_way_}) {
-            way->on_request([this, keeps = std::make_shared<bool>(false)](auto request) {
-                if (etcd_verb(request) == EtcdVerb::enter && left_-- > 0) *keeps = true;
+            way->on_request([this, verb, keeps = std::make_shared<bool>(false)](auto request) {
+                if (etcd_verb(request) == verb && left_-- > 0) *keeps = true;
                 return *keeps ? Verdict::hold : Verdict::pass;
             });
         }
@@ -116,9 +118,9 @@ private:
     std::atomic<int> left_{0};
 };
 
-TEST_F(EtcdLateEnters, OneThatComesAfterItsRepetitionHasLeftIsRefused) {
+TEST_F(EtcdLateRequests, AnEnterThatComesAfterItsRepetitionHasLeftIsRefused) {
     const auto user = client_of_both("&connect_timeout=500ms");
-    keep_back_enters(1);
+    keep_back(EtcdVerb::enter, 1);
     auto hold = user.mutex("orders", {.lease = 30s}).acquire();
     ASSERT_TRUE(are_kept_back());
     EXPECT_TRUE(hold.held());
@@ -131,9 +133,9 @@ TEST_F(EtcdLateEnters, OneThatComesAfterItsRepetitionHasLeftIsRefused) {
     EXPECT_TRUE(rival().mutex("orders", long_lived()).acquire().held());
 }
 
-TEST_F(EtcdLateEnters, OneThatComesAfterItWasGivenUpIsTakenOut) {
+TEST_F(EtcdLateRequests, AnEnterThatComesAfterItWasGivenUpIsTakenOut) {
     const auto user = client_of_both("&connect_timeout=500ms&request_timeout=3s");
-    keep_back_enters(2);
+    keep_back(EtcdVerb::enter, 2);
     const auto failed = error_of([&] { return user.mutex("orders", {.lease = 30s}).acquire(); });
     EXPECT_EQ(failed.code(), errc::unreachable);
     ASSERT_TRUE(are_kept_back());
@@ -144,6 +146,22 @@ TEST_F(EtcdLateEnters, OneThatComesAfterItWasGivenUpIsTakenOut) {
     }
     EXPECT_TRUE(await([&] { return keys("orders").empty(); })) << "before its lease ends";
     EXPECT_FALSE(is_ghost_seen(1s));
+}
+
+TEST_F(EtcdLateRequests, ALeaveThatComesAfterItsRepetitionLeavesTheNextOneAlone) {
+    const auto user = client_of_both("&connect_timeout=500ms");
+    auto mutex = user.mutex("orders", {.lease = 30s});
+    auto first = mutex.acquire();
+    keep_back(EtcdVerb::leave, 1);
+    EXPECT_NE(first.release(), Released::too_late);
+    ASSERT_TRUE(are_kept_back());
+    const Hold next = mutex.acquire();
+    const auto there = keys("orders");
+    proxy_.let_pass();
+    other_way_.let_pass();
+    EXPECT_FALSE(await([&] { return keys("orders") != there; }, 1s));
+    EXPECT_TRUE(next.held());
+    EXPECT_GT(next.fence(), first.fence());
 }
 
 TEST_F(EtcdReplies, APredecessorThatGoesBeforeItIsWatchedIsNoticed) {
@@ -188,6 +206,20 @@ TEST_F(EtcdReplies, ACancelledWaitLeavesNobodyInLineAlsoWhenTheNetworkIsDown) {
     EXPECT_EQ(waiting.get(), errc::cancelled);
     EXPECT_TRUE(await_waiters("orders", 0));
     EXPECT_TRUE(holder.held());
+}
+
+TEST_F(EtcdReplies, AKeyIsUsedAgain) {
+    const auto user = client();
+    auto mutex = user.mutex("orders", long_lived());
+    std::set<std::string> seen;
+    std::uint64_t last = 0;
+    for (int i = 0; i < 5; ++i) {
+        const Hold hold = mutex.acquire();
+        EXPECT_GT(hold.fence(), last);
+        last = hold.fence();
+        seen.insert(keys("orders").at(0));
+    }
+    EXPECT_EQ(seen.size(), 1U) << "or the server remembers them all";
 }
 
 TEST_F(EtcdReplies, AFailedTryLeavesNoKeyAndWritesNothing) {

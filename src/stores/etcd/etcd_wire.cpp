@@ -108,7 +108,8 @@ void EtcdWire::expire(Moment now, Due& due) {
     const std::vector given_up(late, outbox_.end());
     outbox_.erase(late, outbox_.end());
     for (const auto& call : given_up) give_up(call, timed_out(), due);
-    keep_alives_.expire(now, timed_out(), due);
+    const auto next = keep_alives_.earliest_deadline();
+    if (next && now >= *next) keep_alives_.expire(now, timed_out(), due);
 }
 
 /// Both streams are with the member that is asked; what it does not answer there counts as well.

@@ -92,7 +92,7 @@ TEST(APlace, IsReadAsItWasWritten) {
     const auto read = place_in(text_of(place));
     ASSERT_TRUE(read);
     EXPECT_EQ(read->session, place.session);
-    EXPECT_EQ(read->czxid, place.czxid);
+    EXPECT_EQ(read->made_by, place.made_by);
     EXPECT_EQ(read->node, place.node);
     for (const char* text : {"", "x", "1", "1 2", "1 x /a"}) EXPECT_FALSE(place_in(text)) << text;
 }

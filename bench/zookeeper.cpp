@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <iterator>
 #include <memory>
 #include <sstream>
 #include <string_view>
@@ -12,27 +11,25 @@
 
 #include <holdfast/holdfast.hpp>
 
+#include "contest.hpp"
+#include "long_line.hpp"
 #include "measure.hpp"
+#include "parts.hpp"
 #include "servers/zookeeper_server.hpp"
-#include "support/child.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
+using bench::Comparison;
 using bench::median;
 using bench::now_ns;
+using bench::pair;
 using bench::sample;
 using bench::Samples;
-using holdfast::test::Child;
 using holdfast::test::ZookeeperServer;
 
 constexpr double us(double ns) {
     return ns / 1000;
-}
-
-void pair(holdfast::Mutex& mutex) {
-    holdfast::Hold hold = mutex.acquire();
-    hold.release();
 }
 
 /// As it is without settings, where these matter: it waits for the disk before it answers, and
@@ -43,36 +40,10 @@ std::unique_ptr<ZookeeperServer> usual_server() {
         .java_flags = {"-XX:TieredStopAtLevel=4", "-Xmx1g"}});
 }
 
-/// A process with Curator's InterProcessMutex: see CuratorLock.java.
-class Curator {
-public:
-    explicit Curator(const ZookeeperServer& server)
-        : process_({HOLDFAST_BENCH_JAVA, "-cp", HOLDFAST_BENCH_CURATOR_JARS, "CuratorLock",
-                    server.address()}) {}
-
-    Samples pairs(int count) { return numbers_for("pairs " + std::to_string(count)); }
-    std::int64_t holds_a_second(int threads, std::chrono::milliseconds duration) {
-        return numbers_for("contend " + std::to_string(threads) + " " +
-                           std::to_string(duration.count()))
-            .at(0);
-    }
-
-private:
-    Samples numbers_for(const std::string& request) {
-        process_.say(request);
-        const auto line = process_.hear();
-        if (!line) throw std::runtime_error("CuratorLock gives no answer");
-        std::istringstream text(*line);
-        return {std::istream_iterator<std::int64_t>(text), std::istream_iterator<std::int64_t>()};
-    }
-
-    Child process_;
-};
-
-struct Comparison {
-    double theirs = 0;
-    double ours = 0;
-};
+bench::Peer curator_at(const ZookeeperServer& server) {
+    return bench::Peer(
+        {HOLDFAST_BENCH_JAVA, "-cp", HOLDFAST_BENCH_CURATOR_JARS, "CuratorLock", server.address()});
+}
 
 // --- one process, nobody else -------------------------------------------------------------------
 
@@ -85,7 +56,7 @@ void uncontended(bench::Report& report) {
     const auto server = usual_server();
     auto& medians = bench::shared_between_processes<Comparison>();
     bench::in_processes(1, [&](int) {
-        Curator curator(*server);
+        bench::Peer curator = curator_at(*server);
         auto client = holdfast::connect(server->url());
         auto mutex = client.mutex("uncontended");
         for (int round = 0; round < rounds_to_warm_up; ++round) curator.pairs(pairs_a_round);
@@ -110,46 +81,18 @@ constexpr int contenders = 8;
 constexpr int contest_rounds = 15;
 constexpr auto contest = 1s;
 
-/// Threads with a client each, as Curator's.
-class Contenders {
-public:
-    explicit Contenders(const std::string& url) {
-        for (int number = 0; number < contenders; ++number) {
-            clients_.push_back(holdfast::connect(url));
-        }
-    }
-
-    std::int64_t holds_a_second() {
-        std::atomic<std::int64_t> holds = 0;
-        const std::int64_t start = now_ns();
-        const std::int64_t end = start + std::chrono::nanoseconds{contest}.count();
-        std::vector<std::jthread> threads;
-        for (const holdfast::Client& client : clients_) {
-            threads.emplace_back([&] {
-                auto mutex = client.mutex("contest");
-                for (; now_ns() < end; ++holds) pair(mutex);
-            });
-        }
-        threads.clear();
-        return holds * 1'000'000'000 / (now_ns() - start);
-    }
-
-private:
-    std::vector<holdfast::Client> clients_;
-};
-
 void hand_offs(bench::Report& report) {
     const auto server = usual_server();
     auto& medians = bench::shared_between_processes<Comparison>();
     bench::in_processes(1, [&](int) {
-        Curator curator(*server);
-        Contenders ours_in_line(server->url());
+        bench::Peer curator = curator_at(*server);
+        bench::Contenders ours_in_line(server->url(), contenders);
         curator.holds_a_second(contenders, 3 * contest);
         Samples theirs;
         Samples ours;
         for (int round = 0; round < contest_rounds; ++round) {
             theirs.push_back(curator.holds_a_second(contenders, contest));
-            ours.push_back(ours_in_line.holds_a_second());
+            ours.push_back(ours_in_line.holds_a_second(contest));
         }
         medians = {.theirs = median(theirs), .ours = median(ours)};
     });
@@ -174,6 +117,7 @@ struct Work {
     Work operator/(double count) const {
         return {writes / count, lists / count, other_reads / count, events / count};
     }
+    double sum() const { return writes + lists + other_reads + events; }
 };
 
 /// A server that writes down each request.
@@ -236,83 +180,13 @@ void requests_of_pairs(bench::Report& report, const CountingServer& server) {
     report.at_most("  other reads, and events", work.other_reads + work.events, 0, "");
 }
 
-constexpr int line_processes = 5;
-
-struct LongLine {
-    bench::Barrier barrier{line_processes + 1};
-    std::atomic<int> waiting = 0;
-    std::atomic<int> admitted = 0;
-    Work work;
-};
-
-/// Counts who stands in line, over all processes.
-class CountingWaiters final : public holdfast::Observer {
-public:
-    explicit CountingWaiters(std::atomic<int>& waiting) : waiting_(waiting) {}
-    void waiting(std::string_view /*resource*/) override { ++waiting_; }
-
-private:
-    std::atomic<int>& waiting_;
-};
-
-void await(const std::atomic<int>& number, int expected) {
-    while (number < expected) std::this_thread::sleep_for(20us);
-}
-
-void stand_in_line(LongLine& line, const std::string& url, int count) {
-    auto observer = std::make_shared<CountingWaiters>(line.waiting);
-    auto client = holdfast::connect(url, {.observer = observer});
-    auto mutex = client.mutex("line");
-    line.barrier.wait();
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < count; ++i) {
-        threads.emplace_back([&] {
-            const holdfast::Hold hold = mutex.acquire();
-            ++line.admitted;
-        });
-    }
-}
-
-/// What a waiter asks when it comes is no part of a hand-off.
-Work work_when_quiet(const CountingServer& server) {
-    Work seen = server.work();
-    for (;;) {
-        std::this_thread::sleep_for(200ms);
-        const Work now = server.work();
-        const Work since = now - seen;
-        if (since.writes + since.lists + since.other_reads + since.events == 0) return now;
-        seen = now;
-    }
-}
-
-void let_pass(LongLine& line, const CountingServer& server, int count) {
-    auto client = holdfast::connect(server.url());
-    auto mutex = client.mutex("line");
-    holdfast::Hold hold = mutex.acquire();
-    line.barrier.wait();
-    await(line.waiting, count);
-    const Work before = work_when_quiet(server);
-    hold.release();
-    await(line.admitted, count);
-    line.work = work_when_quiet(server) - before;
-    line.work.writes -= 1;  // the last of them gives it back to nobody
-    line.work = line.work / count;
-}
-
 void requests_of_a_line(bench::Report& report, const CountingServer& server, int count) {
-    auto& line = bench::shared_between_processes<LongLine>();
-    bench::in_processes(line_processes + 1, [&](int number) {
-        if (number < line_processes) {
-            stand_in_line(line, server.url(), count / line_processes);
-        } else {
-            let_pass(line, server, count);
-        }
-    });
-    report.at_most(std::to_string(count) + " waiters: writes for each hand-off", line.work.writes,
-                   1, "");
-    report.at_most("  events", line.work.events, 1, "");
-    report.at_most("  lists", line.work.lists, 1, "");
-    report.figure("  other reads", line.work.other_reads, "");
+    const Work work = bench::work_of_a_line(server, count);
+    report.at_most(std::to_string(count) + " waiters: writes for each hand-off", work.writes, 1,
+                   "");
+    report.at_most("  events", work.events, 1, "");
+    report.at_most("  lists", work.lists, 1, "");
+    report.figure("  other reads", work.other_reads, "");
 }
 
 void requests(bench::Report& report) {
@@ -356,40 +230,15 @@ void names(bench::Report& report) {
 
 // --- all of it ----------------------------------------------------------------------------------
 
-struct Part {
-    std::string_view name;
-    void (*measure)(bench::Report&);
-};
 constexpr std::array parts{
-    Part{"uncontended", uncontended},
-    Part{"hand_offs", hand_offs},
-    Part{"requests", requests},
-    Part{"names", names},
+    bench::Part{"uncontended", uncontended},
+    bench::Part{"hand_offs", hand_offs},
+    bench::Part{"requests", requests},
+    bench::Part{"names", names},
 };
-
-std::vector<Part> parts_named(const std::vector<std::string_view>& names) {
-    if (names.empty()) return {parts.begin(), parts.end()};
-    std::vector<Part> chosen;
-    for (const std::string_view name : names) {
-        const auto part = std::ranges::find(parts, name, &Part::name);
-        if (part == parts.end()) throw std::runtime_error("no part " + std::string(name));
-        chosen.push_back(*part);
-    }
-    return chosen;
-}
 
 }  // namespace
 
-/// [--check] [PART...]. --check: fails when a bar is missed.
 int main(int count, char** words) {
-    try {
-        std::vector<std::string_view> names(words + 1, words + count);
-        const bool check = std::erase(names, "--check") > 0;
-        bench::Report report;
-        for (const Part& part : parts_named(names)) part.measure(report);
-        return check && report.missed() ? 1 : 0;
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "bench: %s\n", error.what());
-        return 2;
-    }
+    return bench::run_parts(parts, {words, static_cast<std::size_t>(count)});
 }

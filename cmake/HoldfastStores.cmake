@@ -1,7 +1,7 @@
 # Checks HOLDFAST_STORES, tells those with a server (holdfast_servers) from the embedded ones
 # (holdfast_embedded), and finds what they need.
 
-set(holdfast_known_stores memory local redis zookeeper)
+set(holdfast_known_stores memory local redis zookeeper etcd)
 foreach(store IN LISTS HOLDFAST_STORES)
   if(NOT store IN_LIST holdfast_known_stores)
     list(JOIN holdfast_known_stores ", " known)
@@ -49,7 +49,12 @@ holdfast_store_needs(redis
   TARGETS Hiredis::hiredis OpenSSL::SSL OpenSSL::Crypto
   PKG_CONFIG hiredis libssl libcrypto)
 holdfast_store_needs(zookeeper
-  SHARES net
+  SHARES net listed
   PACKAGES OpenSSL
   TARGETS OpenSSL::SSL OpenSSL::Crypto
   PKG_CONFIG libssl libcrypto)
+holdfast_store_needs(etcd
+  SHARES net listed
+  PACKAGES OpenSSL gRPC Protobuf
+  TARGETS gRPC::grpc++ protobuf::libprotobuf OpenSSL::SSL OpenSSL::Crypto
+  PKG_CONFIG grpc++ protobuf libssl libcrypto)

@@ -82,7 +82,7 @@ void Wire::signal(Waiter& waiter) {
     Lock lock(state_->mutex);
     if (waiter.state_.load(std::memory_order_relaxed) != Waiter::asleep) {
         waiter.signalled_ = true;
-        if (state_->leader == &waiter) interrupt(*state_);
+        if (state_->leader == &waiter) interrupt();
         return;
     }
     state_->followers.erase(waiter.place_);
@@ -133,7 +133,7 @@ bool Wire::follow(Lock& lock, Waiter& waiter, std::optional<Moment> until) {
     State& state = *state_;
     // The pump leads only while no caller is blocked: a caller that reads for itself is spared
     // a change of thread.
-    if (state.leader == nullptr) interrupt(state);
+    if (state.leader == nullptr) interrupt();
     waiter.place_ = state.followers.insert(state.followers.end(), &waiter);
     waiter.state_.store(Waiter::asleep, std::memory_order_relaxed);
     lock.unlock();
@@ -182,10 +182,10 @@ void Wire::pass_on(State& state) {
     }
 }
 
-void Wire::interrupt(const State& state) noexcept {
+void Wire::interrupt() noexcept {
     const std::uint64_t one = 1;
     // The counter cannot overflow in practice, and a full one is readable all the same.
-    static_cast<void>(!write(state.interrupt, &one, sizeof one));
+    static_cast<void>(!write(state_->interrupt, &one, sizeof one));
 }
 
 int Wire::interrupt_descriptor() const noexcept {
@@ -237,7 +237,7 @@ void Wire::close() noexcept {
         const std::lock_guard guard(state_->mutex);
         state_->closed = true;
         state_->pump_wanted.notify_one();
-        interrupt(*state_);
+        interrupt();
     }
     if (!pump_.joinable()) return;
     if (pump_.get_id() == std::this_thread::get_id()) {

@@ -93,6 +93,9 @@ protected:
     /// During a turn: whether a caller leads, who waits for something himself, and not the pump.
     bool led_by_caller() const noexcept { return state_->leader != nullptr; }
 
+    /// Ends the turn in progress, or else the next one, from any thread: makes
+    /// interrupt_descriptor() readable. For those whose turn cannot poll a descriptor to override.
+    virtual void interrupt() noexcept;
     /// Readable when the turn in progress should end; turn() calls take_interrupt() then.
     int interrupt_descriptor() const noexcept;
     void take_interrupt() noexcept;
@@ -126,7 +129,6 @@ private:
     static void sleep(Waiter& waiter, std::optional<Moment> until);
     static void rouse(Waiter& waiter) noexcept;
     static void pass_on(State& state);
-    static void interrupt(const State& state) noexcept;
     void pump(const std::shared_ptr<State>& state);
 
     std::shared_ptr<State> state_;

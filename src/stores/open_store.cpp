@@ -16,6 +16,9 @@
 #ifdef HOLDFAST_MODULES
 #include "stores/module.hpp"
 #else
+#ifdef HOLDFAST_STORE_ETCD
+#include "stores/etcd/etcd_store.hpp"
+#endif
 #ifdef HOLDFAST_STORE_REDIS
 #include "stores/redis/redis_store.hpp"
 #endif
@@ -115,6 +118,15 @@ std::shared_ptr<Store> open_zookeeper(const StoreUrl& url) {
 using zookeeper::open_zookeeper;
 #endif
 #endif
+#ifdef HOLDFAST_STORE_ETCD
+#ifdef HOLDFAST_MODULES
+std::shared_ptr<Store> open_etcd(const StoreUrl& url) {
+    return open_module("etcd", url);
+}
+#else
+using etcd::open_etcd;
+#endif
+#endif
 
 /// The one place where a scheme meets its store.
 std::vector<Scheme> schemes() {
@@ -138,6 +150,10 @@ std::vector<Scheme> schemes() {
         {"zookeepers",
          open_zookeeper,
          {"auth", "password_file", "session", "tick", "tls_ca", "tls_cert", "tls_key"}},
+#endif
+#ifdef HOLDFAST_STORE_ETCD
+        {"etcd", open_etcd, {"password_file"}},
+        {"etcds", open_etcd, {"password_file", "tls_ca", "tls_cert", "tls_key"}},
 #endif
     };
 }

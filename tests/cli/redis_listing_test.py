@@ -1,71 +1,24 @@
 """`holdfast list`, `show` and `break` on Redis, in its three layouts."""
 
-import json
-import socket
 import sys
 import unittest
 import uuid
 
+from on_a_server import Administering
 from on_redis import OnRedis
-from program import until
 
 SECRET = "a-value-that-gives-the-lock-back"
 THEIR_OWNER = "8743c9c0-0795-4907-87fd-6c719a6b4586:57"
 
 
-class Administering(OnRedis):
+class Administered(Administering, OnRedis):
     """What holds in every layout."""
 
-    def shown(self, name):
-        code, out, err = self.call("show", name, "--json")
-        self.assertEqual((code, err), (0, ""))
-        return json.loads(out)
-
-    def only_holder(self, name):
-        (found,) = self.shown(name)
-        self.assertEqual((found["name"], found["waiters"]), (name, []))
-        (holder,) = found["holders"]
-        return holder
+    LEAST_FENCE = 1_600_000_000_000_000
 
     def check_ours(self):
-        process = self.hold("jobs/7", "--owner", "nightly", "--lease", "20s")
-        holder = self.only_holder("jobs/7")
-        self.assertEqual((holder["owner"], holder["pid"]), ("nightly", process.pid))
-        self.assertEqual((holder["host"], holder["foreign"]), (socket.gethostname(), False))
-        self.assertGreater(holder["fence"], 1_600_000_000_000_000)
-        self.assertTrue(10_000 < holder["lease_left_ms"] <= 20_000, holder)
+        holder = super().check_ours()
         self.assertTrue(0 <= holder["age_ms"] < 10_000, holder)
-        page = self.call("show", "jobs/7")[1]
-        self.assertTrue(page.startswith("jobs/7: held\n"), page)
-        for word in ("nightly", str(holder["fence"]), socket.gethostname(), str(process.pid)):
-            self.assertIn(word, page)
-        (row,) = self.call("list", "jobs/")[1].splitlines()[1:]
-        self.assertRegex(row, rf"^jobs/7 +held +nightly +{holder['fence']} ")
-
-    def check_breaking_ours(self):
-        self.hold("deploy", "--owner", "first", "--lease", "1h")
-        fence = self.only_holder("deploy")["fence"]
-        self.assert_refused(["break", "deploy", "--fence", str(fence - 1)], 1, f"fence {fence}\n")
-        self.assert_refused(["break", "deploy", "--fence", "0"], 1, "it is held")
-        waiter = self.start("run", "deploy", "--", "sh", "-c", "echo $HOLDFAST_FENCE")
-        code, out, err = self.call("break", "deploy", "--fence", str(fence))
-        self.assertEqual((code, err), (0, ""))
-        self.assertIn(f"deploy: ended the hold of first with fence {fence};", out)
-        self.assertGreater(int(waiter.communicate(timeout=20)[0]), fence)
-
-    def check_that_the_holder_learns_of_it(self):
-        holder = self.hold("deploy", "--lease", "1s")
-        fence = self.only_holder("deploy")["fence"]
-        self.assertEqual(self.call("break", "deploy", "--fence", str(fence))[0], 0)
-        _, err = holder.communicate(timeout=20)
-        self.assertEqual(holder.returncode, 76)
-        self.assertIn(f"deploy: hold with fence {fence} lost", err)
-
-    def check_what_is_free(self):
-        self.assertEqual(self.call("show", "deploy"), (0, "deploy: free\n", ""))
-        self.assertEqual(self.shown("deploy"), [])
-        self.assert_refused(["break", "deploy", "--fence", "7"], 1, "it is free\n")
-        self.assert_refused(["break", "deploy", "--fence", "0"], 1, "it is free\n")
 
     def check_that_a_prefix_is_required(self):
         self.assert_refused(["list"], 64, "give a PREFIX")
@@ -75,7 +28,7 @@ class Administering(OnRedis):
         self.assertEqual([found["name"] for found in self.listed()], ["7"])
 
 
-class OnOurLayout(Administering):
+class OnOurLayout(Administered):
     def test_ours(self):
         self.check_ours()
 
@@ -86,13 +39,7 @@ class OnOurLayout(Administering):
         self.assertEqual([found["name"] for found in self.listed("b{")], ["b{c}*"])
 
     def test_waiters_in_order(self):
-        self.hold("deploy", "--owner", "first")
-        for place, owner in enumerate(("second", "third"), 1):
-            self.start("run", "--owner", owner, "deploy", "--", "true")
-            until(lambda: self.waiters("deploy") == place)
-        (found,) = self.shown("deploy")
-        self.assertEqual([w["owner"] for w in found["waiters"]], ["second", "third"])
-        self.assertEqual({w["fence"] for w in found["waiters"]}, {0})
+        self.check_waiters_in_order()
 
     def test_shares(self):
         self.hold("a", "-s")
@@ -108,7 +55,7 @@ class OnOurLayout(Administering):
         self.check_what_is_free()
 
 
-class OnThePlainLayout(Administering):
+class OnThePlainLayout(Administered):
     PARAMETERS = "?layout=plain"
 
     def test_ours(self):
@@ -161,13 +108,8 @@ class OnThePlainLayout(Administering):
 
     def test_breaking_theirs(self):
         self.server.client.set("deploy", SECRET, px=3_600_000)
-        self.server.client.set("deployment", SECRET, px=3_600_000)
         self.assert_refused(["break", "deploy", "--fence", "7"], 1, "another library", "--fence 0")
-        waiter = self.start("run", "deploy", "--", "echo", "in")
-        code, out, err = self.call("break", "deploy", "--fence", "0")
-        self.assertEqual((code, err), (0, ""))
-        self.assertRegex(out, r"\Adeploy: ended what another library held; [^\n]*\n\Z")
-        self.assertEqual(waiter.communicate(timeout=20)[0], "in\n")
+        self.check_breaking_theirs(lambda name: self.server.client.set(name, SECRET, px=3_600_000))
         self.assertEqual(self.server.client.get("deployment"), SECRET.encode())
         self.assert_refused(["break", "deploy", "--fence", "0"], 1, "nobody holds it")
 
@@ -180,7 +122,7 @@ class OnThePlainLayout(Administering):
         self.check_what_is_free()
 
 
-class OnTheRedissonLayout(Administering):
+class OnTheRedissonLayout(Administered):
     PARAMETERS = "?layout=redisson"
 
     def lock_as_they_do(self, name, count=1):

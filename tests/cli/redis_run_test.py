@@ -1,10 +1,10 @@
 """`holdfast run` on Redis."""
 
-import signal
 import sys
 import time
 import unittest
 
+from on_a_server import RunOnAServer
 from on_redis import OnRedis
 from own_process import LoopbackPort
 from program import PROGRAM, Driven, until
@@ -12,31 +12,7 @@ from program import PROGRAM, Driven, until
 PASSWORD = "Xy7-secret"
 
 
-class RunOnRedis(OnRedis):
-    def test_the_commands_code_and_what_it_finds(self):
-        code, out, err = self.call("run", "jobs/7", "--owner", "me", "--", "env", "-0")
-        self.assertEqual((code, err), (0, ""))
-        seen = dict(entry.split("=", 1) for entry in out.split("\0") if entry)
-        self.assertEqual((seen["HOLDFAST_NAME"], seen["HOLDFAST_OWNER"]), ("jobs/7", "me"))
-        self.assertEqual(seen["HOLDFAST_STORE"], self.store)
-        self.assertGreater(int(seen["HOLDFAST_FENCE"]), 0)
-        self.assertEqual(self.call("run", "a", "--", "sh", "-c", "exit 42")[0], 42)
-        self.assertEqual(self.listed(), [])
-
-    def test_two_exclude_each_other(self):
-        holder = self.hold("a", "--lease", "1h")
-        self.assertEqual(self.call("run", "-n", "a", "--", "true"), (75, "", ""))
-        self.assertEqual(self.call("run", "-w", "50ms", "a", "--", "true"), (75, "", ""))
-        waiter = self.start("run", "a", "--", "echo", "next")
-        until(lambda: self.waiters("a") == 1)
-        self.end(holder)
-        self.assertEqual(waiter.communicate(timeout=20)[0], "next\n")
-
-    def test_fences_rise(self):
-        show = ["run", "a", "--", "sh", "-c", "echo $HOLDFAST_FENCE"]
-        fences = [int(self.call(*show)[1]) for _ in range(3)]
-        self.assertEqual(fences, sorted(set(fences)))
-
+class RunOnRedis(RunOnAServer, OnRedis):
     def test_a_killed_wrapper_is_followed_after_its_lease(self):
         holder = self.hold("a", "--lease", "1s")
         killed = time.monotonic()
@@ -48,26 +24,6 @@ class RunOnRedis(OnRedis):
         self.hold("a", "--lease", "2s")
         self.assertEqual(self.call("run", "-w", "3s", "a", "--", "true")[0], 75)
 
-    def test_several_names_are_taken_all_or_none(self):
-        self.hold("b")
-        self.assertEqual(self.call("run", "-n", "a", "b", "--", "true")[0], 75)
-        self.assertEqual([found["name"] for found in self.listed()], ["b"])
-        code, out, _ = self.call("run", "-n", "c", "a", "--", "sh", "-c", 'echo "$HOLDFAST_NAME"')
-        self.assertEqual((code, out), (0, "a\nc\n"))
-
-    def test_slots(self):
-        self.hold("a", "-j", "2")
-        last = self.hold("a", "-j", "2")
-        self.assertEqual(self.call("run", "-n", "-j", "2", "a", "--", "true")[0], 75)
-        self.end(last)
-        self.assertEqual(self.call("run", "-n", "-j", "2", "a", "--", "true")[0], 0)
-        self.assert_refused(["run", "-j", "3", "a", "--", "true"], 78, "2 permits", "3 permits")
-
-    def test_shared(self):
-        self.hold("a", "-s")
-        self.assertEqual(self.call("run", "-n", "-s", "a", "--", "true")[0], 0)
-        self.assertEqual(self.call("run", "-n", "a", "--", "true")[0], 75)
-
     def test_inside_another(self):
         inner = [PROGRAM, "run", "-n", "a", "--", "echo", "inner"]
         self.assertEqual(self.call("run", "a", "--", *inner)[:2], (75, ""))
@@ -75,23 +31,10 @@ class RunOnRedis(OnRedis):
         inner.insert(2, "--reenter")
         self.assertEqual(self.call("run", "a", "--", *inner)[:2], (0, "inner\n"))
 
-    def test_a_signal_while_it_waits(self):
-        self.hold("a")
-        waiter = self.start("run", "a", "--", "true")
-        until(lambda: self.waiters("a") == 1)
-        waiter.terminate()
-        self.assertEqual(waiter.wait(20), -signal.SIGTERM)
-        self.assertEqual(self.waiters("a"), 0)
-
     def test_by_the_unix_socket(self):
         self.hold("a")
         words = ["run", "-n", "-S", f"redis+unix://{self.server.socket}", "a", "--", "true"]
         self.assertEqual(self.call(*words)[0], 75)
-
-    def test_each_step_is_told(self):
-        code, _, err = self.call("run", "--verbose", "a", "--", "true")
-        self.assertEqual(code, 0)
-        self.assertIn(f"connected to {self.store}\n", err)
 
 
 class RunOnLayoutsOfOthers(OnRedis):

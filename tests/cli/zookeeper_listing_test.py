@@ -1,41 +1,15 @@
 """`holdfast list`, `show` and `break` on ZooKeeper, of our locks and of those of others."""
 
-import json
-import socket
 import sys
 import unittest
 
+from on_a_server import Administering
 from on_zookeeper import OnZookeeper
-from program import until
 
 
-class Administering(OnZookeeper):
-    def shown(self, name):
-        code, out, err = self.call("show", name, "--json")
-        self.assertEqual((code, err), (0, ""))
-        return json.loads(out)
-
-    def only_holder(self, name):
-        (found,) = self.shown(name)
-        self.assertEqual((found["name"], found["waiters"]), (name, []))
-        (holder,) = found["holders"]
-        return holder
-
-
-class OursOnZookeeper(Administering):
+class OursOnZookeeper(Administering, OnZookeeper):
     def test_a_holder(self):
-        process = self.hold("jobs/7", "--owner", "nightly", "--lease", "20s")
-        holder = self.only_holder("jobs/7")
-        self.assertEqual((holder["owner"], holder["pid"]), ("nightly", process.pid))
-        self.assertEqual((holder["host"], holder["foreign"]), (socket.gethostname(), False))
-        self.assertGreater(holder["fence"], 0)
-        self.assertTrue(0 < holder["lease_left_ms"] <= 20_000, holder)
-        page = self.call("show", "jobs/7")[1]
-        self.assertTrue(page.startswith("jobs/7: held\n"), page)
-        for word in ("nightly", str(holder["fence"]), socket.gethostname(), str(process.pid)):
-            self.assertIn(word, page)
-        (row,) = self.call("list", "jobs/")[1].splitlines()[1:]
-        self.assertRegex(row, rf"^jobs/7 +held +nightly +{holder['fence']} ")
+        self.check_ours()
 
     def test_all_of_them(self):
         names = ["a", "a/b", "a/b/lock-7", "b{c}*", "caf\u00e9 \U0001f512", "zookeeper"]
@@ -46,13 +20,7 @@ class OursOnZookeeper(Administering):
         self.assertEqual([found["name"] for found in self.listed("b{")], ["b{c}*"])
 
     def test_waiters_in_order(self):
-        self.hold("deploy", "--owner", "first")
-        for place, owner in enumerate(("second", "third"), 1):
-            self.start("run", "--owner", owner, "deploy", "--", "true")
-            until(lambda: self.waiters("deploy") == place)
-        (found,) = self.shown("deploy")
-        self.assertEqual([w["owner"] for w in found["waiters"]], ["second", "third"])
-        self.assertEqual({w["fence"] for w in found["waiters"]}, {0})
+        self.check_waiters_in_order()
 
     def test_shares(self):
         self.hold("a", "-s")
@@ -62,32 +30,16 @@ class OursOnZookeeper(Administering):
         self.assertEqual([row.split("  ")[-1].strip() for row in rows], ["shared", "1 of 3", "all"])
 
     def test_breaking(self):
-        self.hold("deploy", "--owner", "first")
-        fence = self.only_holder("deploy")["fence"]
-        self.assert_refused(["break", "deploy", "--fence", str(fence - 1)], 1, f"fence {fence}\n")
-        self.assert_refused(["break", "deploy", "--fence", "0"], 1, "it is held")
-        waiter = self.start("run", "deploy", "--", "sh", "-c", "echo $HOLDFAST_FENCE")
-        code, out, err = self.call("break", "deploy", "--fence", str(fence))
-        self.assertEqual((code, err), (0, ""))
-        self.assertIn(f"deploy: ended the hold of first with fence {fence};", out)
-        self.assertGreater(int(waiter.communicate(timeout=20)[0]), fence)
+        self.check_breaking_ours()
 
     def test_the_holder_learns_that_it_was_broken(self):
-        holder = self.hold("deploy", "--lease", "3s")
-        fence = self.only_holder("deploy")["fence"]
-        self.assertEqual(self.call("break", "deploy", "--fence", str(fence))[0], 0)
-        _, err = holder.communicate(timeout=20)
-        self.assertEqual(holder.returncode, 76)
-        self.assertIn(f"deploy: hold with fence {fence} lost", err)
+        self.check_that_the_holder_learns_of_it()
 
     def test_what_is_free(self):
-        self.assertEqual(self.call("show", "deploy"), (0, "deploy: free\n", ""))
-        self.assertEqual(self.shown("deploy"), [])
-        self.assert_refused(["break", "deploy", "--fence", "7"], 1, "it is free\n")
-        self.assert_refused(["break", "deploy", "--fence", "0"], 1, "it is free\n")
+        self.check_what_is_free()
 
 
-class TheirsOnZookeeper(Administering):
+class TheirsOnZookeeper(Administering, OnZookeeper):
     PARAMETERS = "?prefix="
 
     def test_a_holder_of_kazoos(self):
@@ -115,14 +67,7 @@ class TheirsOnZookeeper(Administering):
         self.assertEqual(self.call("show", "app/queue"), (0, "app/queue: free\n", ""))
 
     def test_breaking_theirs_lets_the_next_in(self):
-        self.hold_by_kazoo("deploy")
-        self.hold_by_kazoo("deployment")
-        waiter = self.start("run", "deploy", "--", "echo", "in")
-        until(lambda: self.waiters("deploy") == 1)
-        code, out, err = self.call("break", "deploy", "--fence", "0")
-        self.assertEqual((code, err), (0, ""))
-        self.assertRegex(out, r"\Adeploy: ended what another library held; [^\n]*\n\Z")
-        self.assertEqual(waiter.communicate(timeout=20)[0], "in\n")
+        self.check_breaking_theirs(self.hold_by_kazoo)
         self.assertEqual(self.only_holder("deployment")["owner"], "a kazoo")
 
     def test_breaking_their_reader_leaves_ours(self):

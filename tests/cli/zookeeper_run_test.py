@@ -1,12 +1,12 @@
 """`holdfast run` on ZooKeeper."""
 
-import signal
 import sys
 import time
 import unittest
 
 from kazoo.security import make_digest_acl
 
+from on_a_server import RunOnAServer
 from on_zookeeper import OnZookeeper
 from own_process import LoopbackPort
 from program import PROGRAM, Driven, until
@@ -14,26 +14,7 @@ from program import PROGRAM, Driven, until
 PASSWORD = "Xy7-secret"
 
 
-class RunOnZookeeper(OnZookeeper):
-    def test_the_commands_code_and_what_it_finds(self):
-        code, out, err = self.call("run", "jobs/7", "--owner", "me", "--", "env", "-0")
-        self.assertEqual((code, err), (0, ""))
-        seen = dict(entry.split("=", 1) for entry in out.split("\0") if entry)
-        self.assertEqual((seen["HOLDFAST_NAME"], seen["HOLDFAST_OWNER"]), ("jobs/7", "me"))
-        self.assertEqual(seen["HOLDFAST_STORE"], self.store)
-        self.assertGreater(int(seen["HOLDFAST_FENCE"]), 0)
-        self.assertEqual(self.call("run", "a", "--", "sh", "-c", "exit 42")[0], 42)
-        self.assertEqual(self.listed(), [])
-
-    def test_two_exclude_each_other(self):
-        holder = self.hold("a")
-        self.assertEqual(self.call("run", "-n", "a", "--", "true"), (75, "", ""))
-        self.assertEqual(self.call("run", "-w", "50ms", "a", "--", "true"), (75, "", ""))
-        waiter = self.start("run", "a", "--", "echo", "next")
-        until(lambda: self.waiters("a") == 1)
-        self.end(holder)
-        self.assertEqual(waiter.communicate(timeout=20)[0], "next\n")
-
+class RunOnZookeeper(RunOnAServer, OnZookeeper):
     def test_fences_rise_also_when_all_nodes_were_removed(self):
         show = ["run", "a", "--", "sh", "-c", "echo $HOLDFAST_FENCE"]
         fences = []
@@ -60,26 +41,6 @@ class RunOnZookeeper(OnZookeeper):
         self.hold("a", "--lease", "2s")
         self.assertEqual(self.call("run", "-w", "6s", "--lease", "2s", "a", "--", "true")[0], 75)
 
-    def test_several_names_are_taken_all_or_none(self):
-        self.hold("b")
-        self.assertEqual(self.call("run", "-n", "a", "b", "--", "true")[0], 75)
-        self.assertEqual([found["name"] for found in self.listed()], ["b"])
-        code, out, _ = self.call("run", "-n", "c", "a", "--", "sh", "-c", 'echo "$HOLDFAST_NAME"')
-        self.assertEqual((code, out), (0, "a\nc\n"))
-
-    def test_slots(self):
-        self.hold("a", "-j", "2")
-        last = self.hold("a", "-j", "2")
-        self.assertEqual(self.call("run", "-n", "-j", "2", "a", "--", "true")[0], 75)
-        self.end(last)
-        self.assertEqual(self.call("run", "-n", "-j", "2", "a", "--", "true")[0], 0)
-        self.assert_refused(["run", "-j", "3", "a", "--", "true"], 78, "a: ", "2 permits")
-
-    def test_shared(self):
-        self.hold("a", "-s")
-        self.assertEqual(self.call("run", "-n", "-s", "a", "--", "true")[0], 0)
-        self.assertEqual(self.call("run", "-n", "a", "--", "true")[0], 75)
-
     def test_barging(self):
         holder = self.hold("a", "--fairness", "barging")
         again = ["run", "--fairness", "barging", "a", "--", "echo", "next"]
@@ -96,22 +57,9 @@ class RunOnZookeeper(OnZookeeper):
         self.assertEqual(self.call("run", "b", "--", *inner)[:2], (0, "inner\n"))
         self.assert_refused(["run", "--reenter", "a", "--", "true"], 64, "re-entry")
 
-    def test_a_signal_while_it_waits(self):
-        self.hold("a")
-        waiter = self.start("run", "a", "--", "true")
-        until(lambda: self.waiters("a") == 1)
-        waiter.terminate()
-        self.assertEqual(waiter.wait(20), -signal.SIGTERM)
-        self.assertEqual(self.waiters("a"), 0)
-
     def test_a_lease_above_the_session_is_refused(self):
         words = ["run", "--lease", "50s", "a", "--", "true"]
         self.assert_refused(words, 64, "50 s", "40 s", "session")
-
-    def test_each_step_is_told(self):
-        code, _, err = self.call("run", "--verbose", "a", "--", "true")
-        self.assertEqual(code, 0)
-        self.assertIn(f"connected to {self.store}\n", err)
 
 
 class BesideOthers(OnZookeeper):

@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include "servers/etcd_cluster.hpp"
+#include "servers/etcd_server.hpp"
 #include "servers/redis_server.hpp"
 #include "servers/zookeeper_ensemble.hpp"
 #include "servers/zookeeper_server.hpp"
@@ -74,6 +76,18 @@ private:
 };
 #endif
 
+#ifdef HOLDFAST_STORE_ETCD
+template <class Servers>
+class EtcdSite final : public Site {
+public:
+    std::string url() const override { return ProcessWide<Servers>::get().url(); }
+
+private:
+    // Each case finds them empty.
+    const int cleared_ = (ProcessWide<Servers>::get().clear(), 0);
+};
+#endif
+
 template <class Made>
 std::unique_ptr<Site> make() {
     return std::make_unique<Made>();
@@ -111,6 +125,20 @@ std::vector<StoreUnderTest> stores() {
          .offers = false},
         {.name = "zookeeper3",
          .make = make<ZookeeperSite<ThreeZookeepers>>,
+         .between_processes = true,
+         .notices_death = false,
+         .rounds = 20,
+         .offers = false},
+#endif
+#ifdef HOLDFAST_STORE_ETCD
+        {.name = "etcd",
+         .make = make<EtcdSite<EtcdServer>>,
+         .between_processes = true,
+         .notices_death = false,
+         .rounds = 40,
+         .offers = false},
+        {.name = "etcd3",
+         .make = make<EtcdSite<EtcdCluster>>,
          .between_processes = true,
          .notices_death = false,
          .rounds = 20,

@@ -1,31 +1,20 @@
 """Locks on a real ZooKeeper server, that guard files."""
 
 import os
-import pathlib
 import sys
-import tempfile
 
-from interop import CLIENTS, OURS, Shared
+from guarding_files import GuardingFiles
+from interop import CLIENTS, OURS
 from zookeeper_server import ZookeeperServer, java
 
 
-class SharedOnZookeeper(Shared):
+class SharedOnZookeeper(GuardingFiles):
     """One server for the tests of a class; each finds it empty."""
-
-    ROUNDS = 20 if os.environ.get("HOLDFAST_SANITIZED") else 200
 
     @classmethod
     def setUpClass(cls):
         cls.server = ZookeeperServer()
         cls.addClassCleanup(cls.server.close)
-
-    def setUp(self):
-        self.server.clear()
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-        (self.folder / "counter").write_text("0")
-        (self.folder / "journal").write_text("")
 
     def ours(self, *words, parameters=""):
         # Without a prefix the name is the path.
@@ -39,15 +28,6 @@ class SharedOnZookeeper(Shared):
     def kazoo(self, *words):
         program = CLIENTS / "kazoo/kazoo_client.py"
         return self.start(sys.executable, program, *self.guarded(), *words)
-
-    def guarded(self):
-        return ("--connect", self.server.address, "--folder", self.folder)
-
-    def count(self):
-        return int((self.folder / "counter").read_text())
-
-    def journal(self):
-        return (self.folder / "journal").read_text()
 
     def in_line(self):
         """How many stand in line for "lock", holders and waiters."""

@@ -15,10 +15,6 @@ namespace holdfast::test {
 
 namespace {
 
-std::string address(int port) {
-    return "127.0.0.1:" + std::to_string(port);
-}
-
 Socket make_bell() {
     Socket bell(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!bell) throw std::system_error(errno, std::generic_category(), "eventfd");
@@ -31,21 +27,8 @@ bool has_failed(ssize_t count) {
 
 }  // namespace
 
-PeerNetwork::PeerNetwork(std::vector<PeerPorts> members)
-    : members_(std::move(members)), bell_(make_bell()), cut_(members_.size(), false) {
-    for (std::size_t from = 0; from < members_.size(); ++from) {
-        for (std::size_t to = 0; to < members_.size(); ++to) {
-            if (from == to) continue;
-            add_link(from, to, members_[to].quorum);
-            add_link(from, to, members_[to].election);
-        }
-    }
-    // Who connects for an election says where it can be reached itself, and is called back there.
-    for (Link& each : links_) {
-        if (each.target != members_[each.to].election) continue;
-        each.own_address = address(members_[each.from].election);
-        each.address_to_tell = address(ports(each.to, each.from).election);
-    }
+PeerNetwork::PeerNetwork(std::size_t members, Greeting greeting)
+    : greeting_(std::move(greeting)), bell_(make_bell()), cut_(members, false) {
     thread_ = std::thread([this] { run(); });
 }
 
@@ -58,23 +41,16 @@ PeerNetwork::~PeerNetwork() {
     thread_.join();
 }
 
-void PeerNetwork::add_link(std::size_t from, std::size_t to, int target) {
-    Link& added = links_.emplace_back(Link{.from = from, .to = to, .target = target});
-    added.listener = listen_on(added.port.number());
-}
-
-int PeerNetwork::port_of_link(std::size_t from, std::size_t to, int target) const {
-    const auto found = std::ranges::find_if(links_, [&](const Link& each) {
-        return each.from == from && each.to == to && each.target == target;
-    });
-    return found->port.number();
-}
-
-PeerPorts PeerNetwork::ports(std::size_t from, std::size_t to) const {
-    const PeerPorts own = members_.at(to);
-    if (from == to) return own;
-    return {.quorum = port_of_link(from, to, own.quorum),
-            .election = port_of_link(from, to, own.election)};
+int PeerNetwork::open(Way way) {
+    Link link{.way = way};
+    link.listener = listen_on(link.port.number());
+    const int port = link.port.number();
+    {
+        const std::lock_guard guard(mutex_);
+        links_.push_back(std::move(link));
+    }
+    ring();
+    return port;
 }
 
 void PeerNetwork::cut(std::size_t member) {
@@ -102,9 +78,7 @@ void PeerNetwork::run() {
         wait();
         const std::lock_guard guard(mutex_);
         if (ends_) return;
-        for (Link& each : links_) {
-            if (!is_cut(each)) serve(each);
-        }
+        for (Link& each : links_) serve(each);
     }
 }
 
@@ -127,9 +101,10 @@ std::vector<pollfd> PeerNetwork::awaited() {
     std::vector<pollfd> all = {{.fd = bell_.get(), .events = POLLIN, .revents = 0}};
     const std::lock_guard guard(mutex_);
     for (const Link& each : links_) {
-        if (is_cut(each)) continue;
+        if (is_cut(each.way.from) || is_cut(each.way.to)) continue;
         all.push_back({.fd = each.listener.get(), .events = POLLIN, .revents = 0});
         for (const Connection& connection : each.connections) {
+            if (is_cut(connection.from)) continue;
             all.push_back(interest(connection.client, connection.request, connection.reply));
             all.push_back(interest(connection.server, connection.reply, connection.request));
         }
@@ -138,17 +113,21 @@ std::vector<pollfd> PeerNetwork::awaited() {
 }
 
 void PeerNetwork::serve(Link& link) {
+    if (is_cut(link.way.from) || is_cut(link.way.to)) return;
     while (Socket client = accept_from(link.listener)) {
-        link.connections.push_back(
-            {.client = std::move(client), .server = start_connecting(link.target)});
+        link.connections.push_back({.client = std::move(client),
+                                    .server = start_connecting(link.way.target),
+                                    .from = link.way.from});
     }
-    for (Connection& connection : link.connections) pass_on(link, connection);
+    for (Connection& connection : link.connections) {
+        if (!is_cut(connection.from)) pass_on(link.way, connection);
+    }
     std::erase_if(link.connections, [](const Connection& connection) {
         return connection.request.told && connection.reply.told;
     });
 }
 
-void PeerNetwork::pass_on(const Link& link, Connection& connection) {
+void PeerNetwork::pass_on(const Way& way, Connection& connection) {
     const auto read = [](const Socket& from, Flow& flow) {
         if (flow.ended || !flow.bytes.empty()) return;
         char buffer[64 * 1024];
@@ -165,22 +144,17 @@ void PeerNetwork::pass_on(const Link& link, Connection& connection) {
         flow.told = true;
     };
     read(connection.client, connection.request);
-    greet(link, connection);
+    greet(way, connection);
+    if (is_cut(connection.from)) return;
     write(connection.server, connection.request);
     read(connection.server, connection.reply);
     write(connection.client, connection.reply);
 }
 
-/// Otherwise peers would be called back directly, where nothing can be cut.
-void PeerNetwork::greet(const Link& link, Connection& connection) {
+void PeerNetwork::greet(const Way& way, Connection& connection) {
     std::string& greeting = connection.request.bytes;
     if (greeting.empty() || std::exchange(connection.has_greeted, true)) return;
-    if (link.own_address.empty()) return;
-    const auto found = greeting.find(link.own_address);
-    if (found == std::string::npos) return;
-    greeting.replace(found, link.own_address.size(), link.address_to_tell);
-    // Before it stands its length, of which only the last byte is not nought.
-    greeting[found - 1] = static_cast<char>(link.address_to_tell.size());
+    if (greeting_) connection.from = greeting_(way, greeting);
 }
 
 }  // namespace holdfast::test

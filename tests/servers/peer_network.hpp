@@ -3,8 +3,10 @@
 #include <poll.h>
 
 #include <cstddef>
+#include <functional>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,25 +15,29 @@
 
 namespace holdfast::test {
 
-/// Two ports of a member of an ensemble, on which its peers reach it.
-struct PeerPorts {
-    int quorum = 0;
-    int election = 0;
-};
-
-/// The network between the members of a ZooKeeper ensemble. Each reaches each other by ports of
-/// their own two, behind which this passes bytes on, so that one can be cut off from all others
-/// while clients reach it still.
+/// The network between the members of a cluster. Each reaches the others by ports of this, behind
+/// which bytes are passed on, so that one can be cut off from all others while clients reach it
+/// still.
 class PeerNetwork {
 public:
-    /// `members`: where each listens.
-    explicit PeerNetwork(std::vector<PeerPorts> members);
+    /// A way from one member to a port of another; whose, is told by each connection where nobody
+    /// is named.
+    struct Way {
+        std::optional<std::size_t> from = {};
+        std::size_t to = 0;
+        int target = 0;
+    };
+    /// What a connection on this way says first. May change it. Says who made the connection: by
+    /// default the one whose way it is.
+    using Greeting = std::function<std::optional<std::size_t>(const Way&, std::string&)>;
+
+    explicit PeerNetwork(std::size_t members, Greeting greeting = {});
     ~PeerNetwork();
     PeerNetwork(const PeerNetwork&) = delete;
     PeerNetwork& operator=(const PeerNetwork&) = delete;
 
-    /// By which ports member `from` is to reach member `to`; for itself those that it listens on.
-    PeerPorts ports(std::size_t from, std::size_t to) const;
+    /// The port where the way begins.
+    int open(Way way);
 
     /// Nothing passes between the member and its peers any more, and nobody is told: connections
     /// stay, and new ones are taken silently. In force when it returns.
@@ -49,39 +55,32 @@ private:
     struct Connection {
         Socket client;
         Socket server;
+        std::optional<std::size_t> from = {};
         Flow request = {};
         Flow reply = {};
         bool has_greeted = false;
     };
-    /// From one member to one port of another.
     struct Link {
-        std::size_t from = 0;
-        std::size_t to = 0;
-        int target = 0;
-        /// What a member says of itself when it connects, and what its peer is to hear.
-        std::string own_address = {};
-        std::string address_to_tell = {};
+        Way way = {};
         LoopbackPort port = {};
         Socket listener = {};
         std::list<Connection> connections = {};
     };
 
-    void add_link(std::size_t from, std::size_t to, int target);
-    int port_of_link(std::size_t from, std::size_t to, int target) const;
-    bool is_cut(const Link& link) const { return cut_[link.from] || cut_[link.to]; }
+    bool is_cut(std::optional<std::size_t> member) const { return member && cut_[*member]; }
     void run();
     void wait();
     std::vector<pollfd> awaited();
     void serve(Link& link);
-    static void pass_on(const Link& link, Connection& connection);
-    static void greet(const Link& link, Connection& connection);
+    void pass_on(const Way& way, Connection& connection);
+    void greet(const Way& way, Connection& connection);
     void ring() const;
 
-    const std::vector<PeerPorts> members_;
-    std::list<Link> links_;
+    const Greeting greeting_;
     Socket bell_;
 
     std::mutex mutex_;  ///< of what follows, and held while bytes are passed on
+    std::list<Link> links_;
     std::vector<bool> cut_;
     bool ends_ = false;
 

@@ -45,15 +45,25 @@ public:
     void await_whole();
 
 private:
-    ZookeeperOptions options_of(std::size_t index, ZookeeperOptions options) const;
-    ZookeeperServer* one_that_is(const std::string& mode) const;
-    ZookeeperServer& await_one_that_is(const std::string& mode) const;
-
     struct Ports {
         LoopbackPort quorum;
         LoopbackPort election;
     };
+    /// By which a member is to reach another; for itself those that it listens on.
+    struct PeerPorts {
+        int quorum = 0;
+        int election = 0;
+    };
+
+    void connect_peers();
+    std::optional<std::size_t> greet(const PeerNetwork::Way& way, std::string& greeting) const;
+    static std::string line_of(std::size_t index, PeerPorts ports);
+    ZookeeperOptions options_of(std::size_t index, ZookeeperOptions options) const;
+    ZookeeperServer* one_that_is(const std::string& mode) const;
+    ZookeeperServer& await_one_that_is(const std::string& mode) const;
+
     std::array<Ports, size> ports_;
+    std::array<std::array<PeerPorts, size>, size> peer_ports_;  ///< from, to
     PeerNetwork network_;
     std::vector<std::unique_ptr<ZookeeperServer>> members_;
     std::array<bool, size> cut_{};

@@ -5,10 +5,10 @@
 #include <array>
 #include <cerrno>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
+#include "servers/texts.hpp"
 #include "support/guard.hpp"
 #include "support/process_wide.hpp"
 
@@ -36,28 +36,6 @@ std::optional<std::string> answer_of(int port, const std::string& word,
         if (count <= 0) return std::nullopt;
         answer.append(buffer, static_cast<std::size_t>(count));
     }
-}
-
-std::string contents_of(const std::filesystem::path& path) {
-    std::ostringstream all;
-    all << std::ifstream(path).rdbuf();
-    return all.str();
-}
-
-/// Its log can be long, above all when something fails again and again.
-std::string end_of(const std::string& text) {
-    constexpr std::size_t enough = 4000;
-    return text.size() <= enough ? text : "..." + text.substr(text.size() - enough);
-}
-
-/// That of the line "name<between>value"; nothing when there is none.
-std::optional<std::string> value_in(const std::string& text, const std::string& name,
-                                    const std::string& between) {
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-        if (line.starts_with(name + between)) return line.substr(name.size() + between.size());
-    }
-    return std::nullopt;
 }
 
 /// Short-lived and many: little memory, and no effort to become fast.

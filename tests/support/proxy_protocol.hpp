@@ -24,6 +24,10 @@ public:
 using MakeProtocol = std::unique_ptr<ProxyProtocol> (*)();
 std::unique_ptr<ProxyProtocol> redis_protocol();
 std::unique_ptr<ProxyProtocol> zookeeper_protocol();
+/// Each frame is a request; replied to are those that end a stream of the client's, as the only
+/// message of a call does. Their replies are taken to come in order, so let a test that drops one
+/// have one call at a time.
+std::unique_ptr<ProxyProtocol> http2_protocol();
 
 /// The kind of a request to ZooKeeper, by its number in the protocol; nothing for the one that
 /// opens a connection.
@@ -40,5 +44,16 @@ enum class ZookeeperVerb {
     close = -11,
 };
 std::optional<ZookeeperVerb> zookeeper_verb(std::string_view request);
+
+/// What a frame asks of etcd; nothing where it is none of these, or not whole.
+enum class EtcdVerb {
+    enter,       ///< a transaction that puts a key if
+    guard,       ///< a transaction that puts a key in any case
+    leave,       ///< a transaction that deletes one
+    look,        ///< a transaction that writes nothing
+    keep_alive,  ///< of a lease
+    watch,       ///< begins
+};
+std::optional<EtcdVerb> etcd_verb(std::string_view frame);
 
 }  // namespace holdfast::test

@@ -10,8 +10,9 @@ namespace holdfast::test {
 /// A folder of its own, gone with this object.
 class TemporaryFolder {
 public:
-    TemporaryFolder() {
-        std::string path = std::filesystem::temp_directory_path() / "holdfast-test-XXXXXX";
+    explicit TemporaryFolder(
+        const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+        std::string path = parent / "holdfast-test-XXXXXX";
         if (mkdtemp(path.data()) == nullptr) {
             throw std::system_error(errno, std::generic_category(), path);
         }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "stores/zookeeper/ending.hpp"
-#include "stores/zookeeper/note.hpp"
+#include "stores/listed/note.hpp"
 #include "stores/zookeeper/seat.hpp"
 
 namespace holdfast::inline v0::zookeeper {
@@ -96,7 +96,7 @@ void Common::remove_later(const PlaceText& place) {
     // Others' nodes are theirs to end, and those of an earlier session have gone with it.
     if (place.session == 0 || place.session != wire.session()) return;
     const bool in_line = seat_of(last_of(place.node)).has_value();
-    keep_leftover(place.node, {.session = place.session, .czxid = in_line ? 0 : place.czxid});
+    keep_leftover(place.node, {.session = place.session, .czxid = in_line ? 0 : place.made_by});
 }
 
 void Common::keep_leftover(const std::string& node, const Leftover& leftover) {

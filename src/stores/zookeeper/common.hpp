@@ -11,12 +11,25 @@
 
 #include "port/pending.hpp"
 #include "port/watchers.hpp"
-#include "stores/zookeeper/judgement.hpp"
+#include "stores/listed/judgement.hpp"
+#include "stores/listed/note.hpp"
+#include "stores/listed/roster.hpp"
 #include "stores/zookeeper/node_path.hpp"
-#include "stores/zookeeper/roster.hpp"
+#include "stores/zookeeper/seat.hpp"
 #include "stores/zookeeper/zookeeper_wire.hpp"
 
 namespace holdfast::inline v0::zookeeper {
+
+using listed::admitted_in;
+using listed::judge;
+using listed::Judgement;
+using listed::Member;
+using listed::note_in;
+using listed::note_of;
+using listed::place_in;
+using listed::PlaceText;
+using listed::Roster;
+using listed::text_of;
 
 /// What the verbs of one client share: its session, its contenders, and what it has seen.
 /// Threads: all members may be called from any thread.

@@ -38,7 +38,7 @@ void Ending::looked(Common& common, const Answer& answer) {
     if (!reply.ok() && reply.refusal != Refusal::no_node) {
         return ended_(common, failure_of(reply.refusal, common.ensemble()));
     }
-    const bool same = reply.ok() && reply.stat().czxid == place_.czxid;
+    const bool same = reply.ok() && reply.stat().czxid == place_.made_by;
     if (!same) return gone(common);
     // The leader has just heard of this session, so it cannot end before: what is sent until then
     // is not sent by a later session, after the end of what was looked at.

@@ -4,8 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "stores/listed/note.hpp"
 #include "stores/zookeeper/failures.hpp"
-#include "stores/zookeeper/note.hpp"
 
 namespace holdfast::inline v0::zookeeper {
 

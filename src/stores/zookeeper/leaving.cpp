@@ -5,7 +5,7 @@
 
 #include "stores/zookeeper/ending.hpp"
 #include "stores/zookeeper/failures.hpp"
-#include "stores/zookeeper/note.hpp"
+#include "stores/listed/note.hpp"
 
 namespace holdfast::inline v0::zookeeper {
 
@@ -76,7 +76,7 @@ void leave_listed(Common& common, const PlaceText& place, const LeaveFlight& fli
                   [place, flight](Common& alive, const Answer& answer) {
                       if (!answer.result.ok()) return flight->complete(answer.result.failure());
                       const auto& replies = answer.result.value();
-                      const bool same = replies[1].ok() && replies[1].stat().czxid == place.czxid;
+                      const bool same = replies[1].ok() && replies[1].stat().czxid == place.made_by;
                       if (!same) return flight->complete(Standing{});
                       const State stood = state_in(replies[2], last_of(place.node));
                       alive.submit({.operations = {delete_node(place.node)}},

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "stores/zookeeper/failures.hpp"
-#include "stores/zookeeper/note.hpp"
+#include "stores/listed/note.hpp"
 
 namespace holdfast::inline v0::zookeeper {
 

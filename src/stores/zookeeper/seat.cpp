@@ -4,14 +4,16 @@
 #include <array>
 #include <charconv>
 
+#include "stores/listed/uuid.hpp"
+
 namespace holdfast::inline v0::zookeeper {
 
 namespace {
 
-constexpr std::string_view digits = "0123456789abcdef";
+using listed::uuid_size;
+
 constexpr std::string_view protection = "_c_";
 constexpr std::string_view permit = "-permit-";
-constexpr std::size_t uuid_size = 36;
 /// The server writes it with ten characters at least.
 constexpr std::size_t shortest_sequence = 10;
 
@@ -31,10 +33,6 @@ std::optional<Number> number_in(std::string_view text) {
     return number;
 }
 
-bool is_dash(std::size_t place) {
-    return place == 8 || place == 13 || place == 18 || place == 23;
-}
-
 /// "...-permit-K-of-N-lock-SEQUENCE"
 void read_permit(std::string_view node, Seat& seat) {
     const auto start = node.rfind(permit);
@@ -52,33 +50,6 @@ void read_permit(std::string_view node, Seat& seat) {
 
 }  // namespace
 
-std::string uuid_of(const Nonce& nonce) {
-    std::string text;
-    for (const std::byte byte : nonce.bytes) {
-        if (is_dash(text.size())) text += '-';
-        text += digits[std::to_integer<unsigned>(byte) >> 4U];
-        text += digits[std::to_integer<unsigned>(byte) & 0xfU];
-    }
-    return text;
-}
-
-std::optional<Nonce> nonce_of(std::string_view uuid) {
-    if (uuid.size() != uuid_size) return std::nullopt;
-    Nonce nonce;
-    std::size_t half = 0;
-    for (std::size_t i = 0; i < uuid.size(); ++i) {
-        if (is_dash(i)) {
-            if (uuid[i] != '-') return std::nullopt;
-            continue;
-        }
-        const auto value = digits.find(uuid[i]);
-        if (value == std::string_view::npos) return std::nullopt;
-        auto& byte = nonce.bytes[half++ / 2];
-        byte = byte << 4U | static_cast<std::byte>(value);
-    }
-    return nonce;
-}
-
 std::optional<Seat> seat_of(std::string_view node) {
     for (const Mark& mark : marks) {
         const auto place = node.rfind(mark.text);
@@ -86,10 +57,10 @@ std::optional<Seat> seat_of(std::string_view node) {
         const auto text = node.substr(place + mark.text.size());
         const auto sequence = number_in<std::int32_t>(text);
         if (!sequence || text.size() < shortest_sequence) continue;
-        Seat seat{.node = std::string(node), .sequence = *sequence, .weight = mark.weight};
+        Seat seat{.node = std::string(node), .order = *sequence, .weight = mark.weight};
         if (mark.text == "lock-") read_permit(node, seat);
         if (node.starts_with(protection) && node.size() > protection.size() + uuid_size) {
-            seat.nonce = nonce_of(node.substr(protection.size(), uuid_size));
+            seat.nonce = listed::nonce_of(node.substr(protection.size(), uuid_size));
         }
         return seat;
     }
@@ -97,7 +68,7 @@ std::optional<Seat> seat_of(std::string_view node) {
 }
 
 std::string name_start(const Nonce& nonce) {
-    return std::string(protection) + uuid_of(nonce) + "-";
+    return std::string(protection) + listed::uuid_of(nonce) + "-";
 }
 
 std::string node_name(const Contender& contender) {
@@ -120,9 +91,9 @@ std::vector<Seat> seats_in_order(const std::vector<std::string>& children) {
     if (seats.empty()) return seats;
     // Distances from any one of them: all that are there at one time are far less than half the
     // circle apart.
-    const auto origin = static_cast<std::uint32_t>(seats.front().sequence);
+    const auto origin = static_cast<std::uint32_t>(seats.front().order);
     const auto distance = [origin](const Seat& seat) {
-        return static_cast<std::int32_t>(static_cast<std::uint32_t>(seat.sequence) - origin);
+        return static_cast<std::int32_t>(static_cast<std::uint32_t>(seat.order) - origin);
     };
     std::ranges::sort(seats, {}, distance);
     return seats;

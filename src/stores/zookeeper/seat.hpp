@@ -7,18 +7,13 @@
 #include <vector>
 
 #include "port/contender.hpp"
+#include "stores/listed/seat.hpp"
 
 namespace holdfast::inline v0::zookeeper {
 
-/// A contender as the name of its node tells it: ours, Curator's or kazoo's.
-struct Seat {
-    std::string node;
-    std::int32_t sequence = 0;
-    std::uint64_t weight = all;
-    std::uint64_t capacity = all;
-    /// Whose name has one. Ours has, and so has Curator's, which is not ours all the same.
-    std::optional<Nonce> nonce = std::nullopt;
-};
+/// A contender as the name of its node tells it: ours, Curator's or kazoo's. Its order is the
+/// sequence. Curator's have a nonce too, and are not ours all the same.
+using listed::Seat;
 
 /// Nothing when it is no contender's.
 std::optional<Seat> seat_of(std::string_view node);
@@ -27,10 +22,6 @@ std::optional<Seat> seat_of(std::string_view node);
 std::string node_name(const Contender& contender);
 /// What all names of this contender begin with.
 std::string name_start(const Nonce& nonce);
-
-/// As 8-4-4-4-12 hexadecimal digits.
-std::string uuid_of(const Nonce& nonce);
-std::optional<Nonce> nonce_of(std::string_view uuid);
 
 /// The contenders among the children of a resource, in the order of the line. Others are left out.
 /// The sequence may have wrapped: after 2147483647 comes -2147483648.

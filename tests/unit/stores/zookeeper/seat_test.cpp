@@ -15,9 +15,9 @@ Contender contender(std::uint64_t weight, std::uint64_t capacity, Form form) {
     return one;
 }
 
-std::vector<std::int32_t> order_of(const std::vector<std::string>& children) {
-    std::vector<std::int32_t> sequences;
-    for (const Seat& seat : seats_in_order(children)) sequences.push_back(seat.sequence);
+std::vector<std::int64_t> order_of(const std::vector<std::string>& children) {
+    std::vector<std::int64_t> sequences;
+    for (const Seat& seat : seats_in_order(children)) sequences.push_back(seat.order);
     return sequences;
 }
 
@@ -35,7 +35,7 @@ TEST(ASeat, IsReadFromWhatItWasCalled) {
                             contender(7, all, Form::permits), contender(1, 1, Form::permits)}) {
         const auto seat = seat_of(node_name(one) + "0000000042");
         ASSERT_TRUE(seat);
-        EXPECT_EQ(seat->sequence, 42);
+        EXPECT_EQ(seat->order, 42);
         EXPECT_EQ(seat->weight, one.weight);
         EXPECT_EQ(seat->capacity, one.capacity);
         EXPECT_EQ(seat->nonce, one.nonce);
@@ -44,10 +44,10 @@ TEST(ASeat, IsReadFromWhatItWasCalled) {
 
 TEST(ASeat, MayBeAnothers) {
     // go-zk, kazoo, Curator without protection.
-    EXPECT_EQ(seat_of("_c_00112233445566778899aabbccddeeff-lock-0000000007")->sequence, 7);
+    EXPECT_EQ(seat_of("_c_00112233445566778899aabbccddeeff-lock-0000000007")->order, 7);
     EXPECT_EQ(seat_of("00112233445566778899aabbccddeeff__lock__0000000008")->weight, all);
     EXPECT_EQ(seat_of("00112233445566778899aabbccddeeff__rlock__0000000009")->weight, 1U);
-    EXPECT_EQ(seat_of("lock-0000000010")->sequence, 10);
+    EXPECT_EQ(seat_of("lock-0000000010")->order, 10);
 }
 
 TEST(ASeat, IsNotWhatFitsNoForm) {
@@ -69,15 +69,15 @@ TEST(ASeat, WithPermitsThatCannotBeMeantIsOneForAll) {
 TEST(Seats, AreInTheOrderOfTheirSequenceWhoeverTheyBelongTo) {
     EXPECT_EQ(
         order_of({"b-lock-0000000003", "a__lock__0000000001", "stranger", "c-__READ__0000000002"}),
-        (std::vector<std::int32_t>{1, 2, 3}));
+        (std::vector<std::int64_t>{1, 2, 3}));
 }
 
 TEST(Seats, AreInOrderAlsoWhereTheSequenceWraps) {
     EXPECT_EQ(order_of({"a-lock--2147483647", "b-lock-2147483646", "c-lock--2147483648",
                         "d-lock-2147483647"}),
-              (std::vector<std::int32_t>{2147483646, 2147483647, -2147483647 - 1, -2147483647}));
+              (std::vector<std::int64_t>{2147483646, 2147483647, -2147483647 - 1, -2147483647}));
     EXPECT_EQ(order_of({"a-lock-0000000000", "b-lock--000000001", "c-lock-0000000001"}),
-              (std::vector<std::int32_t>{-1, 0, 1}));
+              (std::vector<std::int64_t>{-1, 0, 1}));
 }
 
 }  // namespace

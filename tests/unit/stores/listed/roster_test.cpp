@@ -1,8 +1,8 @@
-#include "stores/zookeeper/roster.hpp"
+#include "stores/listed/roster.hpp"
 
 #include <gtest/gtest.h>
 
-namespace holdfast::zookeeper {
+namespace holdfast::listed {
 namespace {
 
 using namespace std::chrono_literals;
@@ -92,10 +92,10 @@ TEST(APlace, IsReadAsItWasWritten) {
     const auto read = place_in(text_of(place));
     ASSERT_TRUE(read);
     EXPECT_EQ(read->session, place.session);
-    EXPECT_EQ(read->czxid, place.czxid);
+    EXPECT_EQ(read->made_by, place.made_by);
     EXPECT_EQ(read->node, place.node);
     for (const char* text : {"", "x", "1", "1 2", "1 x /a"}) EXPECT_FALSE(place_in(text)) << text;
 }
 
 }  // namespace
-}  // namespace holdfast::zookeeper
+}  // namespace holdfast::listed

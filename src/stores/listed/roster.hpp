@@ -11,24 +11,27 @@
 
 #include "port/clock.hpp"
 #include "port/contender.hpp"
-#include "stores/zookeeper/judgement.hpp"
+#include "stores/listed/judgement.hpp"
 
-namespace holdfast::inline v0::zookeeper {
+namespace holdfast::inline v0::listed {
 
 /// A contender of this client that is in line.
 struct Member {
     Contender contender;
     std::string path;       ///< of the resource
     std::string node = {};  ///< its own, with its path; empty while it waits with barging
+    /// What it came with, and goes with: a session of ZooKeeper, a lease of etcd.
     std::int64_t session = 0;
     std::uint64_t fence = 0;
     Moment lease_end{};
     bool admitted = false;
     /// Of one that waits: whose end or change concerns it.
     std::vector<std::string> watched = {};
-    std::int64_t listed_at = 0;  ///< the transaction up to which that is known; 0: none
+    std::int64_t listed_at = 0;  ///< the change up to which that is known; 0: none
     bool next = false;           ///< the watched one is the only one ahead
     bool its_turn = false;       ///< and has ended
+    /// A copy of the request that made it may still arrive.
+    bool doubted = false;
     /// What has stirred was not told yet, because nobody watched.
     bool stirred = false;
 
@@ -40,7 +43,7 @@ struct Member {
 /// What a ticket's place says: the incarnation that was given it.
 struct PlaceText {
     std::int64_t session = 0;
-    std::int64_t czxid = 0;
+    std::int64_t made_by = 0;  ///< the change that made it, which is the fence
     std::string node;
 };
 std::string text_of(const PlaceText& place);
@@ -62,9 +65,13 @@ public:
     void wait_for(const Nonce& nonce, std::vector<std::string> nodes, bool next,
                   std::int64_t listed_at = 0);
     void renewed(const Nonce& nonce, Moment lease_end);
+    /// It goes with another one from now on.
+    void moved(const Nonce& nonce, std::int64_t session);
 
     /// Those that wait for this node; from now on they know that it has ended, if it has.
     std::vector<Nonce> stir(const std::string& node, bool ended);
+    /// Whether somebody waits for this node.
+    bool is_awaited(const std::string& node) const;
     /// Whether it was stirred since it was last asked.
     bool take_stir(const Nonce& nonce);
 
@@ -89,4 +96,4 @@ private:
     std::map<Nonce, Moment> buried_;
 };
 
-}  // namespace holdfast::inline v0::zookeeper
+}  // namespace holdfast::inline v0::listed

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "stores/zookeeper/seat.hpp"
+#include "stores/listed/seat.hpp"
 
-namespace holdfast::inline v0::zookeeper {
+namespace holdfast::inline v0::listed {
 
 /// Where a contender stands in a line that was listed after it had come into it.
 struct Judgement {
@@ -34,4 +34,4 @@ Judgement judge(std::span<const Seat> line, std::string_view node);
 /// How many from the front are admitted. Those that disagree on the capacity are about to leave.
 std::size_t admitted_in(std::span<const Seat> line);
 
-}  // namespace holdfast::inline v0::zookeeper
+}  // namespace holdfast::inline v0::listed

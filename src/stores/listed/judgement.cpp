@@ -1,10 +1,10 @@
-#include "stores/zookeeper/judgement.hpp"
+#include "stores/listed/judgement.hpp"
 
 #include <algorithm>
 
 #include "port/admission.hpp"
 
-namespace holdfast::inline v0::zookeeper {
+namespace holdfast::inline v0::listed {
 
 namespace {
 
@@ -71,4 +71,4 @@ std::size_t admitted_in(std::span<const Seat> line) {
     return count;
 }
 
-}  // namespace holdfast::inline v0::zookeeper
+}  // namespace holdfast::inline v0::listed

@@ -1,8 +1,8 @@
-#include "stores/zookeeper/note.hpp"
+#include "stores/listed/note.hpp"
 
 #include <gtest/gtest.h>
 
-namespace holdfast::zookeeper {
+namespace holdfast::listed {
 namespace {
 
 using namespace std::chrono_literals;
@@ -34,4 +34,4 @@ TEST(ANote, OfOthersIsNone) {
 }
 
 }  // namespace
-}  // namespace holdfast::zookeeper
+}  // namespace holdfast::listed

@@ -1,10 +1,10 @@
-#include "stores/zookeeper/roster.hpp"
+#include "stores/listed/roster.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <utility>
 
-namespace holdfast::inline v0::zookeeper {
+namespace holdfast::inline v0::listed {
 
 namespace {
 
@@ -19,7 +19,7 @@ Ticket Member::ticket() const {
 }
 
 std::string text_of(const PlaceText& place) {
-    return std::to_string(place.session) + " " + std::to_string(place.czxid) + " " + place.node;
+    return std::to_string(place.session) + " " + std::to_string(place.made_by) + " " + place.node;
 }
 
 std::optional<PlaceText> place_in(std::string_view text) {
@@ -27,9 +27,9 @@ std::optional<PlaceText> place_in(std::string_view text) {
     const char* const end = text.data() + text.size();
     const auto session = std::from_chars(text.data(), end, place.session);
     if (session.ec != std::errc{} || session.ptr == end) return std::nullopt;
-    const auto czxid = std::from_chars(session.ptr + 1, end, place.czxid);
-    if (czxid.ec != std::errc{} || czxid.ptr == end) return std::nullopt;
-    place.node.assign(czxid.ptr + 1, end);
+    const auto made_by = std::from_chars(session.ptr + 1, end, place.made_by);
+    if (made_by.ec != std::errc{} || made_by.ptr == end) return std::nullopt;
+    place.node.assign(made_by.ptr + 1, end);
     return place;
 }
 
@@ -101,6 +101,12 @@ void Roster::renewed(const Nonce& nonce, Moment lease_end) {
     next_lapse_ = std::min(next_lapse_, lease_end);
 }
 
+void Roster::moved(const Nonce& nonce, std::int64_t session) {
+    const std::lock_guard guard(mutex_);
+    const auto found = members_.find(nonce);
+    if (found != members_.end()) found->second.session = session;
+}
+
 std::vector<Nonce> Roster::stir(const std::string& node, bool ended) {
     const std::lock_guard guard(mutex_);
     const auto found = waiting_for_.find(node);
@@ -112,6 +118,11 @@ std::vector<Nonce> Roster::stir(const std::string& node, bool ended) {
         member.its_turn = member.its_turn || (ended && member.next);
     }
     return nonces;
+}
+
+bool Roster::is_awaited(const std::string& node) const {
+    const std::lock_guard guard(mutex_);
+    return waiting_for_.contains(node);
 }
 
 bool Roster::take_stir(const Nonce& nonce) {
@@ -157,4 +168,4 @@ bool Roster::is_buried(const Nonce& nonce) const {
     return buried_.contains(nonce);
 }
 
-}  // namespace holdfast::inline v0::zookeeper
+}  // namespace holdfast::inline v0::listed

@@ -7,19 +7,21 @@
 
 #include "port/contender.hpp"
 
-namespace holdfast::inline v0::zookeeper {
+namespace holdfast::inline v0::listed {
 
-/// What is written into a contender's node, for people and listings: lines of `key=value`.
+/// What is written into a contender's node or key, for people and listings: lines of `key=value`.
 struct Note {
     std::optional<Nonce> nonce = std::nullopt;
     std::string owner = {};
     std::string host = {};
     int pid = 0;
     std::chrono::milliseconds lease{0};
+    std::uint64_t weight = all;
+    std::uint64_t capacity = all;
 };
 
 std::string note_of(const Contender& contender);
 /// Nothing when it is not ours.
 std::optional<Note> note_in(std::string_view data);
 
-}  // namespace holdfast::inline v0::zookeeper
+}  // namespace holdfast::inline v0::listed

@@ -1,4 +1,4 @@
-#include "stores/zookeeper/judgement.hpp"
+#include "stores/listed/judgement.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "port/admission.hpp"
 
-namespace holdfast::zookeeper {
+namespace holdfast::listed {
 namespace {
 
 using Verdict = Judgement::Verdict;
@@ -104,4 +104,4 @@ TEST(Judgement, CountsHoldersFromTheFront) {
 }
 
 }  // namespace
-}  // namespace holdfast::zookeeper
+}  // namespace holdfast::listed

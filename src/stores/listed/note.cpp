@@ -1,10 +1,10 @@
-#include "stores/zookeeper/note.hpp"
+#include "stores/listed/note.hpp"
 
 #include <charconv>
 
-#include "stores/zookeeper/seat.hpp"
+#include "stores/listed/uuid.hpp"
 
-namespace holdfast::inline v0::zookeeper {
+namespace holdfast::inline v0::listed {
 
 namespace {
 
@@ -44,6 +44,17 @@ Number number_in(std::string_view text) {
     return number;
 }
 
+/// "2/5". What is none stays a share of all.
+void read_share(std::string_view text, Note& note) {
+    const auto slash = text.find('/');
+    if (slash == std::string_view::npos) return;
+    const auto weight = number_in<std::uint64_t>(text.substr(0, slash));
+    const auto capacity = number_in<std::uint64_t>(text.substr(slash + 1));
+    if (weight == 0 || weight > capacity || capacity > all) return;
+    note.weight = weight;
+    note.capacity = capacity;
+}
+
 void read_line(std::string_view line, Note& note) {
     const auto equals = line.find('=');
     if (equals == std::string_view::npos) return;
@@ -53,6 +64,7 @@ void read_line(std::string_view line, Note& note) {
     if (key == "owner") note.owner = as_it_was(value);
     if (key == "host") note.host = as_it_was(value);
     if (key == "pid") note.pid = number_in<int>(value);
+    if (key == "share") read_share(value, note);
     if (key == "lease_ms") note.lease = std::chrono::milliseconds{number_in<std::int64_t>(value)};
 }
 
@@ -81,4 +93,4 @@ std::optional<Note> note_in(std::string_view data) {
     return note;
 }
 
-}  // namespace holdfast::inline v0::zookeeper
+}  // namespace holdfast::inline v0::listed

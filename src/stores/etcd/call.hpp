@@ -1,0 +1,152 @@
+#pragma once
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <holdfast/callback.hpp>
+
+#include "port/clock.hpp"
+#include "stores/etcd/arrival.hpp"
+#include "stores/etcd/etcd.pb.h"
+#include "stores/etcd/failures.hpp"
+
+namespace holdfast::inline v0::etcd {
+
+namespace messages = ::holdfast_etcd;
+
+/// Where a request is served.
+template <class Request>
+struct Method;
+template <>
+struct Method<messages::RangeRequest> {
+    using Response = messages::RangeResponse;
+    static constexpr const char* path = "/etcdserverpb.KV/Range";
+};
+template <>
+struct Method<messages::TxnRequest> {
+    using Response = messages::TxnResponse;
+    static constexpr const char* path = "/etcdserverpb.KV/Txn";
+};
+template <>
+struct Method<messages::LeaseGrantRequest> {
+    using Response = messages::LeaseGrantResponse;
+    static constexpr const char* path = "/etcdserverpb.Lease/LeaseGrant";
+};
+template <>
+struct Method<messages::LeaseRevokeRequest> {
+    using Response = messages::LeaseRevokeResponse;
+    static constexpr const char* path = "/etcdserverpb.Lease/LeaseRevoke";
+};
+template <>
+struct Method<messages::LeaseTimeToLiveRequest> {
+    using Response = messages::LeaseTimeToLiveResponse;
+    static constexpr const char* path = "/etcdserverpb.Lease/LeaseTimeToLive";
+};
+template <>
+struct Method<messages::AuthenticateRequest> {
+    using Response = messages::AuthenticateResponse;
+    static constexpr const char* path = "/etcdserverpb.Auth/Authenticate";
+};
+
+template <class Response>
+struct Answer {
+    Result<Response> result;
+    /// Why there is none.
+    Refusal refusal = Refusal::none;
+    /// A copy of it was under way when something broke: a member may have done it, or may yet.
+    bool repeated = false;
+    Moment sent{};  ///< the copy that was answered
+};
+
+/// When a request is given up.
+enum class Endurance : std::uint8_t {
+    until_timeout,  ///< over failures of members
+    first_attempt,  ///< or when no member could be reached
+};
+
+/// A request under way, asked of one member after the other.
+/// Threads: everything with the wire's lock held.
+class Call : public Arrival, public std::enable_shared_from_this<Call> {
+public:
+    /// Whoever decides what becomes of it.
+    class Owner {
+    public:
+        virtual ~Owner() = default;
+        virtual void attempted(const std::shared_ptr<Call>& call, Due& due) = 0;
+    };
+
+    Call(Owner& owner, Moment until, Endurance how_long)
+        : deadline(until), endurance(how_long), owner_(owner) {}
+
+    virtual void send(const std::shared_ptr<grpc::Channel>& channel,
+                      grpc::CompletionQueue& queue) = 0;
+    /// Tells whoever asked. Once.
+    virtual void finish(std::optional<Failure> failure, Due& due) = 0;
+
+    void arrived(bool, Due& due) override { owner_.attempted(shared_from_this(), due); }
+    void cancel() { context->TryCancel(); }
+
+    const Moment deadline;
+    const Endurance endurance;
+    std::optional<grpc::ClientContext> context;  ///< of the present attempt
+    grpc::Status status;
+    std::size_t member = 0;  ///< which one is asked
+    std::size_t attempts = 0;
+    Moment sent{};
+    bool under_way = false;
+    bool given_up = false;  ///< the present attempt
+    bool repeated = false;
+    bool proved_again = false;  ///< the user, for its sake
+
+private:
+    Owner& owner_;
+};
+
+template <class Request>
+class CallOf final : public Call {
+public:
+    using Response = typename Method<Request>::Response;
+    using Answered = Callback<void(Answer<Response>)>;
+
+    CallOf(Owner& owner, Moment until, Endurance how_long, Request request, Answered answered)
+        : Call(owner, until, how_long),
+          request_(std::move(request)),
+          answered_(std::move(answered)) {}
+
+    void send(const std::shared_ptr<grpc::Channel>& channel,
+              grpc::CompletionQueue& queue) override {
+        static const std::string path = Method<Request>::path;
+        reader_ = grpc::TemplatedGenericStub<Request, Response>(channel).PrepareUnaryCall(
+            &*context, path, request_, &queue);
+        reader_->StartCall();
+        reader_->Finish(&response_, &status, static_cast<Arrival*>(this));
+    }
+
+    void finish(std::optional<Failure> failure, Due& due) override {
+        failure_ = std::move(failure);
+        due.push_back([self = shared_from_this(), this] { deliver(); });
+    }
+
+private:
+    void deliver() {
+        const Refusal refusal = failure_ ? refusal_of(status) : Refusal::none;
+        Result<Response> result = failure_ ? Result<Response>(*std::move(failure_))
+                                           : Result<Response>(std::move(response_));
+        answered_({std::move(result), refusal, repeated, sent});
+    }
+
+    const Request request_;
+    Response response_;
+    std::optional<Failure> failure_;
+    std::unique_ptr<grpc::ClientAsyncResponseReader<Response>> reader_;
+    Answered answered_;
+};
+
+}  // namespace holdfast::inline v0::etcd

@@ -1,0 +1,235 @@
+#include "stores/etcd/common.hpp"
+
+#include "stores/etcd/transactions.hpp"
+#include "stores/listed/note.hpp"
+
+namespace holdfast::inline v0::etcd {
+
+namespace {
+
+using namespace std::chrono_literals;
+using State = Standing::State;
+using Verdict = Judgement::Verdict;
+
+/// A guard stays for at least half of it.
+constexpr std::chrono::seconds guard_time = 240s;
+/// What it is known by: nobody asks for a lease without a length.
+constexpr std::chrono::seconds guard_lease = 0s;
+
+/// How long a client that is closed waits for its leases to be given back.
+constexpr auto goodbye_time = 100ms;
+
+std::string in_words(std::uint64_t capacity) {
+    return capacity == all ? "exclusive and shared use" : std::to_string(capacity) + " permits";
+}
+
+}  // namespace
+
+Failure conflict(const Cluster& cluster, std::uint64_t capacity_ahead) {
+    return {errc::conflict, Effect::none,
+            cluster.shown() + ": the resource is in use for " + in_words(capacity_ahead) +
+                "; all its users must agree"};
+}
+
+void Common::tidy() {
+    for (const Member& member : roster.take_lapsed(BootClock::now())) {
+        unwatch(member);
+        remove_key({member.session, static_cast<std::int64_t>(member.fence), member.node},
+                   member.nonce());
+        watchers->call(member.nonce(), {.state = State::gone});
+    }
+}
+
+void Common::remove_key(const PlaceText& place, const Nonce& nonce) {
+    messages::TxnRequest request;
+    *request.add_compare() = made_by(place.node, place.made_by);
+    *request.add_success() = remove(place.node);
+    submit(std::move(request), [place, nonce](Common& alive, const auto& answer) {
+        if (answer.result.ok()) return alive.slots.give_back(nonce);
+        const bool unserved = answer.refusal == Refusal::unserved;
+        if (unserved && alive.leases.find_by_id(place.session)) alive.remove_key(place, nonce);
+    });
+}
+
+void Common::want_lease(std::chrono::milliseconds lease, Leases::Wanted wanted) {
+    const auto ttl = ttl_for(lease);
+    const auto known = leases.find(ttl);
+    if (known && known->is_fresh(BootClock::now())) return wanted(*known);
+    if (leases.wait_for(ttl, std::move(wanted))) get_lease(ttl);
+}
+
+void Common::get_lease(std::chrono::seconds ttl) {
+    const auto known = leases.find(ttl);
+    if (!known) return grant_lease(ttl);
+    if (BootClock::now() >= known->end()) {
+        // The servers may still have it, and an enter with it may be on its way.
+        revoke_lease(known->id);
+        lease_over(known->id);
+        return grant_lease(ttl);
+    }
+    keep_alive(known->id, [ttl](Common& alive, const Result<std::optional<Moment>>& kept) {
+        if (!kept.ok()) return alive.leases.failed(ttl, kept.failure());
+        const auto present = alive.leases.find(ttl);
+        if (!kept.value() || !present) return alive.grant_lease(ttl);
+        alive.leases.got(ttl, *present);
+    });
+}
+
+void Common::grant_lease(std::chrono::seconds ttl) {
+    messages::LeaseGrantRequest request;
+    request.set_ttl(ttl == guard_lease ? guard_time.count() : ttl.count());
+    submit(std::move(request), [ttl](Common& alive, const auto& answer) {
+        if (!answer.result.ok()) {
+            // What it leaves behind is a lease without keys, which ends by itself.
+            Failure failure = answer.result.failure();
+            failure.effect = Effect::none;
+            return alive.leases.failed(ttl, failure);
+        }
+        const auto& granted = answer.result.value();
+        alive.leases.got(ttl, {.id = granted.id(),
+                               .ttl = std::chrono::seconds{granted.ttl()},
+                               .heard_at = answer.sent});
+    });
+}
+
+void Common::want_guard_lease(Leases::Wanted wanted) {
+    const auto known = leases.find(guard_lease);
+    if (known && BootClock::now() - known->heard_at < guard_time / 2) return wanted(*known);
+    if (leases.wait_for(guard_lease, std::move(wanted))) grant_lease(guard_lease);
+}
+
+void Common::keep_alive(std::int64_t lease, Kept kept) {
+    wire.keep_alive(lease, [weak = weak_from_this(), lease,
+                            kept = std::move(kept)](const Result<KeepAlives::Kept>& result) {
+        const auto self = weak.lock();
+        if (!self) return;
+        if (!result.ok()) return kept(*self, result.failure());
+        if (result.value().ttl == 0s) {
+            self->lease_over(lease);
+            return kept(*self, std::optional<Moment>{});
+        }
+        self->leases.heard(lease, result.value().sent);
+        kept(*self, std::optional(result.value().sent));
+    });
+}
+
+void Common::revoke_lease(std::int64_t lease) {
+    messages::LeaseRevokeRequest request;
+    request.set_id(lease);
+    wire.submit(std::move(request), [](const auto&) {});
+}
+
+void Common::say_goodbye() noexcept try {
+    const Moment until = BootClock::now() + goodbye_time;
+    const auto flight = std::make_shared<Flight<bool>>(wire);
+    Pending<bool> answered(flight, until);
+    const auto left = std::make_shared<std::size_t>(0);
+    for (const Lease& lease : leases.all()) {
+        ++*left;
+        messages::LeaseRevokeRequest request;
+        request.set_id(lease.id);
+        wire.submit(std::move(request),
+                    [flight, left](const auto&) {
+                        if (--*left == 0) flight->complete(true);
+                    },
+                    {.deadline = until});
+    }
+    if (*left > 0 && !inside_callback()) static_cast<void>(std::move(answered).get());
+} catch (const std::exception&) {
+    // They end by themselves.
+}
+
+void Common::lease_over(std::int64_t lease) {
+    leases.forget(lease);
+    for (const Member& member : roster.take_of_session(lease)) {
+        unwatch(member);
+        slots.give_back(member.nonce());
+        watchers->call(member.nonce(), {.state = State::gone});
+    }
+}
+
+Standing Common::stands(const Member& member, const std::vector<Seat>& line,
+                        std::int64_t revision) {
+    const auto judgement = judge(line, member.node);
+    switch (judgement.verdict) {
+        case Verdict::admitted:
+            admitted(member);
+            return {.state = State::admitted, .fence = member.fence};
+        case Verdict::waits:
+            roster.wait_for(member.nonce(), watched_by(member.node, judgement), false, revision);
+            unwatch(member);
+            arm(member.nonce());
+            return {.state = State::waiting};
+        case Verdict::conflict:
+            remove_key({member.session, static_cast<std::int64_t>(member.fence), member.node},
+                       member.nonce());
+            break;
+        case Verdict::absent:
+            break;
+    }
+    forget(member.nonce());
+    return {};
+}
+
+std::vector<std::string> Common::watched_by(const std::string& key, const Judgement& judgement) {
+    auto keys = judgement.watched;
+    keys.push_back(key);
+    return keys;
+}
+
+/// Whoever waits behind it with permits looks at it alone, and is told by its being written again.
+void Common::admitted(const Member& member) {
+    roster.admit(member.nonce());
+    unwatch(member);
+    if (member.admitted || member.contender.capacity == all) return;
+    messages::TxnRequest request;
+    *request.add_compare() = made_by(member.node, static_cast<std::int64_t>(member.fence));
+    *request.add_success() = put(member.node, listed::note_of(member.contender), member.session);
+    wire.submit(std::move(request), [](const auto&) {});
+}
+
+std::optional<Member> Common::forget(const Nonce& nonce) {
+    auto member = roster.remove(nonce);
+    if (member) unwatch(*member);
+    return member;
+}
+
+/// What nobody else waits for.
+void Common::unwatch(const Member& member) {
+    for (const std::string& key : member.watched) {
+        if (!roster.is_awaited(key)) wire.unwatch(key);
+    }
+}
+
+void Common::arm(const Nonce& nonce) {
+    if (!watchers->watches(nonce)) return;
+    const auto member = roster.find(nonce);
+    if (!member) return;
+    const auto events =
+        member->contender.capacity == all ? Watches::Events::end : Watches::Events::end_or_write;
+    for (const std::string& key : member->watched) wire.watch(key, events, member->listed_at);
+}
+
+void Common::stirred(const std::string& key, Watches::What what) {
+    for (const Nonce& nonce : roster.stir(key, what == Watches::What::ended)) {
+        if (!watchers->watches(nonce)) continue;
+        if (roster.take_stir(nonce)) watchers->call(nonce, {.state = State::waiting});
+    }
+}
+
+void Common::look_again(const std::string& key, std::int64_t since) {
+    messages::RangeRequest request;
+    request.set_key(key);
+    request.set_keys_only(true);
+    submit(std::move(request), [key, since](Common& alive, const auto& answer) {
+        if (answer.result.ok()) {
+            const auto& pairs = answer.result.value().kvs();
+            if (!pairs.empty() && pairs[0].mod_revision() <= since) return;
+        }
+        alive.wire.unwatch(key);
+        const bool ended = answer.result.ok() && answer.result.value().kvs().empty();
+        alive.stirred(key, ended ? Watches::What::ended : Watches::What::written);
+    });
+}
+
+}  // namespace holdfast::inline v0::etcd

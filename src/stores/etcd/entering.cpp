@@ -1,0 +1,351 @@
+#include "stores/etcd/entering.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "stores/etcd/leaving.hpp"
+#include "stores/etcd/transactions.hpp"
+#include "stores/listed/note.hpp"
+
+namespace holdfast::inline v0::etcd {
+
+namespace {
+
+using State = Standing::State;
+using Verdict = Judgement::Verdict;
+
+/// Three comparisons for each of them.
+constexpr std::size_t most_together = most_operations / 3;
+
+Failure refused_by_guard(const Cluster& cluster) {
+    return {errc::lost, Effect::none,
+            cluster.shown() + ": it was taken out of line before it came in; acquire again"};
+}
+
+}  // namespace
+
+/// Of too many the first ones come in, and whoever asked goes on with the others.
+Entering::Entering(const std::shared_ptr<Common>& common, std::span<const Contender> contenders,
+                   std::shared_ptr<Flight> flight)
+    : common_(common),
+      contenders_(contenders.begin(), contenders.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                               contenders.size(), most_together))),
+      flight_(std::move(flight)),
+      deadline_(BootClock::now() + common->cluster().request_timeout) {}
+
+void Entering::start() {
+    const auto common = common_.lock();
+    for (const Contender& one : contenders_) slots_.push_back(common->slots.take(one.nonce));
+    if (!waits_alone()) return get_lease(*common);
+    common->turnstile.enter(contenders_[0].resource, [self = shared_from_this()] {
+        if (const auto alive = self->common_.lock()) self->get_lease(*alive);
+    });
+}
+
+bool Entering::waits_alone() const {
+    return contenders_.size() == 1 && contenders_[0].patience == Patience::wait;
+}
+
+/// So many of the contenders have a key, or may have one.
+std::size_t Entering::used_slots(const Result<std::vector<Entry>>& result) const {
+    if (!result.ok()) return result.failure().effect == Effect::none ? 0 : contenders_.size();
+    const auto& entries = result.value();
+    return entries.back().standing.state == State::gone ? 0 : entries.size();
+}
+
+void Entering::complete(Result<std::vector<Entry>> result) {
+    if (const auto common = common_.lock()) {
+        if (waits_alone()) common->turnstile.is_through(contenders_[0].resource);
+        for (std::size_t i = used_slots(result); i < contenders_.size(); ++i) {
+            common->slots.give_back(contenders_[i].nonce);
+        }
+    }
+    flight_->complete(std::move(result));
+}
+
+void Entering::get_lease(Common& common) {
+    common.want_lease(
+        contenders_.front().lease, [self = shared_from_this()](const Result<Lease>& lease) {
+            if (!lease.ok()) return self->fail(lease.failure());
+            self->lease_ = lease.value();
+            const auto alive = self->common_.lock();
+            if (!alive) return;
+            const bool waits =
+                self->contenders_.size() == 1 && self->contenders_[0].patience == Patience::wait;
+            self->send(*alive, {self->contenders_.size(), waits});
+        });
+}
+
+std::string Entering::key(std::size_t index) const {
+    return key_of(contenders_[index].resource, lease_.id, slots_[index]);
+}
+
+bool Entering::is_exclusive(std::size_t index) const {
+    return contenders_[index].weight == contenders_[index].capacity;
+}
+
+void Entering::send(Common& common, Plan plan) {
+    common.submit(transaction(plan),
+                  [self = shared_from_this(), plan](Common& alive, Answer answer) {
+                      self->answered(alive, plan, std::move(answer));
+                  },
+                  {.deadline = deadline_});
+}
+
+messages::TxnRequest Entering::transaction(Plan plan) const {
+    messages::TxnRequest request;
+    for (std::size_t i = 0; i < plan.count; ++i) {
+        const Contender& one = contenders_[i];
+        *request.add_compare() = absent(key(i));
+        *request.add_compare() = absent(guard_of(one.resource, one.nonce));
+        const bool may_wait = plan.last_waits && i + 1 == plan.count;
+        if (!may_wait) *request.add_compare() = none_since(line_start(one.resource), seen_at_);
+        *request.add_success() = put(key(i), listed::note_of(one), lease_.id);
+    }
+    if (plan.last_waits) {
+        const std::string start = line_start(contenders_[plan.count - 1].resource);
+        *request.add_success() = is_exclusive(plan.count - 1) ? list_last_two(start) : list(start);
+    }
+    for (const Contender& one : contenders_) {
+        *request.add_failure() = read(guard_of(one.resource, one.nonce));
+        *request.add_failure() = list(line_start(one.resource));
+    }
+    return request;
+}
+
+void Entering::answered(Common& common, Plan plan, Answer answer) {
+    repeated_ = repeated_ || answer.repeated;
+    if (answer.refusal == Refusal::lease_not_found) {
+        common.lease_over(lease_.id);
+        if (has_time()) return get_lease(common);
+    }
+    if (!answer.result.ok()) return fail(answer.result.failure());
+    sent_ = answer.sent;
+    const auto& response = answer.result.value();
+    if (response.succeeded()) return came_in(common, plan, response);
+    seen(common, response);
+}
+
+void Entering::came_in(Common& common, Plan plan, const messages::TxnResponse& response) {
+    made_by_ = response.header().revision();
+    const std::size_t admitted = plan.last_waits ? plan.count - 1 : plan.count;
+    for (std::size_t i = 0; i < admitted; ++i) add(common, member(i, made_by_), State::admitted);
+    if (!plan.last_waits) return finish(common);
+    last_came_in(common, plan, response);
+}
+
+void Entering::last_came_in(Common& common, Plan plan, const messages::TxnResponse& response) {
+    const std::size_t last = plan.count - 1;
+    const std::string start = line_start(contenders_[last].resource);
+    const auto& pairs = response.responses(static_cast<int>(plan.count)).response_range().kvs();
+    const auto line = seats_in(pairs, start);
+    // The one before it may be of another line, whose name begins like this one's.
+    const bool hidden = is_exclusive(last) && line.size() < static_cast<std::size_t>(pairs.size());
+    if (hidden) return list_last_line(common, plan);
+    judge_last(common, plan, line);
+}
+
+void Entering::list_last_line(Common& common, Plan plan) {
+    messages::TxnRequest request;
+    const std::string start = line_start(contenders_[plan.count - 1].resource);
+    *request.add_success() = list(start, made_by_);
+    common.submit(std::move(request),
+                  [self = shared_from_this(), plan, start](Common& alive, const Answer& answer) {
+                      if (!answer.result.ok()) {
+                          Failure failure = answer.result.failure();
+                          failure.effect = Effect::unknown;
+                          return self->fail(std::move(failure));
+                      }
+                      const auto& pairs = answer.result.value().responses(0).response_range().kvs();
+                      self->judge_last(alive, plan, seats_in(pairs, start));
+                  },
+                  {.deadline = deadline_});
+}
+
+void Entering::judge_last(Common& common, Plan plan, const std::vector<Seat>& line) {
+    const std::size_t last = plan.count - 1;
+    Member own = member(last, made_by_);
+    const auto judgement = judge(line, own.node);
+    switch (judgement.verdict) {
+        case Verdict::admitted:
+            add(common, std::move(own), State::admitted);
+            return finish(common);
+        case Verdict::waits:
+            own.watched = Common::watched_by(own.node, judgement);
+            own.listed_at = made_by_;
+            add(common, std::move(own), State::waiting);
+            return finish(common);
+        case Verdict::conflict:
+            return take_out(common, plan, conflict(common.cluster(), judgement.capacity_ahead));
+        case Verdict::absent:
+            // Somebody has removed it, or its lease has ended, between the two.
+            return take_out(common, plan, std::vector<Entry>{});
+    }
+}
+
+/// Nothing was written. The answer tells who is there instead.
+void Entering::seen(Common& common, const messages::TxnResponse& response) {
+    seen_at_ = response.header().revision();
+    if (is_guarded(response)) return fail(refused_by_guard(common.cluster()));
+    const Lines lines = lines_in(response);
+    if (change_slots(common, lines)) return look(common, lines);
+    const bool there = std::ranges::find(lines.front(), key(0), &Seat::node) != lines.front().end();
+    if (there) return found(common, lines);
+    look(common, lines);
+}
+
+/// Where a key of this client is there that it does not know of any more. Whether it was so.
+bool Entering::change_slots(Common& common, const Lines& lines) {
+    bool changed = false;
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+        const auto own = std::ranges::find(lines[i], key(i), &Seat::node);
+        if (own == lines[i].end() || own->nonce == contenders_[i].nonce) continue;
+        common.slots.change(contenders_[i].nonce);
+        slots_[i] = common.slots.take(contenders_[i].nonce);
+        changed = true;
+    }
+    return changed;
+}
+
+bool Entering::is_guarded(const messages::TxnResponse& response) const {
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+        const auto& guard = response.responses(static_cast<int>(2 * i)).response_range();
+        if (!guard.kvs().empty()) return true;
+    }
+    return false;
+}
+
+Entering::Lines Entering::lines_in(const messages::TxnResponse& response) const {
+    Lines lines;
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+        const auto& listed = response.responses(static_cast<int>(2 * i + 1)).response_range();
+        lines.push_back(seats_in(listed.kvs(), line_start(contenders_[i].resource)));
+    }
+    return lines;
+}
+
+/// An earlier copy of the request has done it, or it was entered before.
+void Entering::found(Common& common, const Lines& lines) {
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+        const auto own = std::ranges::find(lines[i], key(i), &Seat::node);
+        if (own == lines[i].end()) break;
+        const auto judgement = judge(lines[i], own->node);
+        Member known = member(i, own->order);
+        if (judgement.verdict == Verdict::admitted) {
+            add(common, std::move(known), State::admitted);
+            continue;
+        }
+        if (judgement.verdict == Verdict::conflict) {
+            made_by_ = own->order;
+            return take_out(common, {i + 1, true},
+                            conflict(common.cluster(), judgement.capacity_ahead));
+        }
+        if (known.contender.patience == Patience::none) {
+            made_by_ = own->order;
+            return take_out(common, {i + 1, true}, std::vector<Entry>{});
+        }
+        known.watched = Common::watched_by(known.node, judgement);
+        known.listed_at = seen_at_;
+        add(common, std::move(known), State::waiting);
+        break;
+    }
+    finish(common);
+}
+
+/// Where they would stand, each at the end of its line.
+void Entering::look(Common& common, const Lines& lines) {
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+        const Contender& one = contenders_[i];
+        std::vector<Seat> joined = lines[i];
+        joined.push_back({.node = key(i), .weight = one.weight, .capacity = one.capacity});
+        const auto judgement = judge(joined, key(i));
+        if (judgement.verdict == Verdict::conflict) {
+            return fail(conflict(common.cluster(), judgement.capacity_ahead));
+        }
+        if (judgement.verdict == Verdict::admitted) continue;
+        if (one.patience == Patience::none) return finish_gone();
+        return send(common, {i + 1, true});
+    }
+    if (!has_time()) {
+        return fail({errc::unreachable, Effect::none,
+                     common.cluster().shown() +
+                         ": others came in between, again and again; try once more"});
+    }
+    send(common, {contenders_.size(), false});
+}
+
+Member Entering::member(std::size_t index, std::int64_t made_by) const {
+    const Contender& one = contenders_[index];
+    return {.contender = one,
+            .path = line_start(one.resource),
+            .node = key(index),
+            .session = lease_.id,
+            .fence = static_cast<std::uint64_t>(made_by),
+            .lease_end = sent_ + one.lease,
+            .doubted = repeated_};
+}
+
+void Entering::add(Common& common, Member member, State state) {
+    member.admitted = state == State::admitted;
+    Entry entry{.ticket = member.ticket(), .standing = {.state = state}};
+    if (member.admitted) entry.standing.fence = member.fence;
+    entry.standing.counted_from = lease_.counted_from(sent_, member.contender.lease);
+    common.roster.add(std::move(member));
+    entries_.push_back(std::move(entry));
+}
+
+/// It is answered when nothing of it is left.
+void Entering::take_out(Common& common, Plan plan, Result<std::vector<Entry>> result) {
+    messages::TxnRequest request;
+    for (std::size_t i = 0; i < plan.count; ++i) {
+        common.forget(contenders_[i].nonce);
+        // The key has its lease and slot: it can be nobody else's.
+        *request.add_success() = remove(key(i));
+    }
+    common.submit(std::move(request), [self = shared_from_this(), result = std::move(result)](
+                                          Common&, const Answer& answer) {
+        if (!answer.result.ok()) {
+            Failure failure = answer.result.failure();
+            failure.effect = Effect::unknown;
+            return self->fail(std::move(failure));
+        }
+        if (!result.ok()) return self->complete(result.failure());
+        self->finish_gone();
+    });
+}
+
+void Entering::finish(Common& common) {
+    // It may have ended before the contenders were known to be in it.
+    if (!common.leases.find_by_id(lease_.id)) {
+        common.lease_over(lease_.id);
+        return finish_gone();
+    }
+    complete(std::move(entries_));
+}
+
+void Entering::finish_gone() {
+    repeated_ ? bar(0) : complete(gone());
+}
+
+/// A copy of the request may still arrive, and find room: a guard is put before each of them.
+void Entering::bar(std::size_t index) {
+    const auto common = common_.lock();
+    if (!common || index == contenders_.size()) return complete(gone());
+    leave_line(common, {contenders_[index].resource, contenders_[index].nonce, {}})
+        .then([self = shared_from_this(), index](const Result<Standing>& result) {
+            if (!result.ok()) return self->fail(result.failure());
+            self->bar(index + 1);
+        });
+}
+
+std::vector<Entry> Entering::gone() const {
+    const Contender& last = contenders_.back();
+    return {{.ticket = {last.resource, last.nonce, {}}, .standing = {}}};
+}
+
+void Entering::fail(Failure failure) {
+    if (repeated_) failure.effect = Effect::unknown;
+    complete(std::move(failure));
+}
+
+}  // namespace holdfast::inline v0::etcd

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "stores/etcd/common.hpp"
+
+namespace holdfast::inline v0::etcd {
+
+/// The way of contenders into their lines, all in one transaction. Answers its flight once; nothing
+/// of them is left in line when it answers that the last one is gone.
+///
+///     a lease ──▶ one that waits: put, list its line ───────────────▶ judged
+///            └──▶ others: put all, if nobody came to their lines since they were seen
+///                  │      (at first: if nobody is there) ───────────▶ admitted
+///                  └─▶ seen ──▶ they fit now: put all, if ...
+///                        └────▶ one does not: gone, or put up to that one, and list its line
+///
+/// A transaction may be repeated: who is there already is found, and so is the guard of whoever was
+/// taken out before.
+class Entering : public std::enable_shared_from_this<Entering> {
+public:
+    using Flight = holdfast::Flight<std::vector<Entry>>;
+
+    Entering(const std::shared_ptr<Common>& common, std::span<const Contender> contenders,
+             std::shared_ptr<Flight> flight);
+
+    void start();
+
+private:
+    using Answer = EtcdWire::AnswerTo<messages::TxnRequest>;
+    using Lines = std::vector<std::vector<Seat>>;
+
+    /// What the present transaction puts: so many, the last of which may have to wait.
+    struct Plan {
+        std::size_t count = 0;
+        bool last_waits = false;
+    };
+
+    /// It is one, and stands in line if it must.
+    bool waits_alone() const;
+    void get_lease(Common& common);
+    void send(Common& common, Plan plan);
+    messages::TxnRequest transaction(Plan plan) const;
+    void answered(Common& common, Plan plan, Answer answer);
+    void came_in(Common& common, Plan plan, const messages::TxnResponse& response);
+    void last_came_in(Common& common, Plan plan, const messages::TxnResponse& response);
+    void list_last_line(Common& common, Plan plan);
+    void judge_last(Common& common, Plan plan, const std::vector<Seat>& line);
+    void seen(Common& common, const messages::TxnResponse& response);
+    bool change_slots(Common& common, const Lines& lines);
+    bool is_guarded(const messages::TxnResponse& response) const;
+    Lines lines_in(const messages::TxnResponse& response) const;
+    void found(Common& common, const Lines& lines);
+    void look(Common& common, const Lines& lines);
+
+    std::string key(std::size_t index) const;
+    /// Its weight leaves no room for anybody: who is next before it is all that matters.
+    bool is_exclusive(std::size_t index) const;
+    Member member(std::size_t index, std::int64_t made_by) const;
+    void add(Common& common, Member member, Standing::State state);
+    void take_out(Common& common, Plan plan, Result<std::vector<Entry>> result);
+    void finish(Common& common);
+    void complete(Result<std::vector<Entry>> result);
+    std::size_t used_slots(const Result<std::vector<Entry>>& result) const;
+    void finish_gone();
+    void bar(std::size_t index);
+    std::vector<Entry> gone() const;
+    void fail(Failure failure);
+    bool has_time() const { return BootClock::now() < deadline_; }
+
+    const std::weak_ptr<Common> common_;
+    const std::vector<Contender> contenders_;
+    const std::shared_ptr<Flight> flight_;
+    const Moment deadline_;
+    std::vector<std::uint64_t> slots_;  ///< one for each
+    Lease lease_;
+    std::int64_t seen_at_ = 0;  ///< the revision of the lines that were seen
+    Moment sent_{};
+    bool repeated_ = false;
+    std::int64_t made_by_ = 0;  ///< the revision in which they came in
+    std::vector<Entry> entries_;
+};
+
+}  // namespace holdfast::inline v0::etcd

@@ -1,0 +1,274 @@
+#include "stores/etcd/etcd_wire.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::inline v0::etcd {
+
+namespace {
+
+/// How far away it is: no clock that can be set has a say.
+gpr_timespec in_grpc_time(std::optional<Moment> until) {
+    if (!until) return gpr_inf_future(GPR_CLOCK_MONOTONIC);
+    const auto left = std::max(*until - BootClock::now(), std::chrono::nanoseconds{0});
+    return gpr_time_from_nanos(left.count(), GPR_TIMESPAN);
+}
+
+}  // namespace
+
+EtcdWire::EtcdWire(Cluster cluster) : cluster_(std::move(cluster)), members_(cluster_) {}
+
+EtcdWire::~EtcdWire() {
+    close();
+    Due due;
+    {
+        const Lock lock(mutex_);
+        closed_ = true;
+        keep_alives_.drop_stream();
+        watches_.drop_stream();
+        for (const auto& call : under_way_) call->cancel();
+    }
+    queue_.Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) {
+        const Lock lock(mutex_);
+        static_cast<Arrival*>(tag)->arrived(ok, due);
+    }
+}
+
+void EtcdWire::listen(const std::weak_ptr<Watches::Listener>& listener) {
+    const Lock lock(mutex_);
+    watches_.listen(listener);
+}
+
+void EtcdWire::interrupt() noexcept {
+    if (interrupting_.exchange(true)) return;
+    alarm_.Set(&queue_, gpr_inf_past(GPR_CLOCK_MONOTONIC), static_cast<Arrival*>(&interrupt_));
+}
+
+void EtcdWire::turn(std::optional<Moment> until, Due& due) {
+    {
+        const Lock lock(mutex_);
+        serve(BootClock::now(), due);
+        if (!due.empty()) return;
+        until = earliest(until);
+    }
+    void* tag = nullptr;
+    bool ok = false;
+    if (queue_.AsyncNext(&tag, &ok, in_grpc_time(until)) != grpc::CompletionQueue::GOT_EVENT) {
+        return;
+    }
+    const Lock lock(mutex_);
+    static_cast<Arrival*>(tag)->arrived(ok, due);
+}
+
+/// When the next thing is due by itself.
+std::optional<Moment> EtcdWire::earliest(std::optional<Moment> until) const {
+    Moment first = until.value_or(Moment::max());
+    const auto also = [&](std::optional<Moment> moment) {
+        if (moment) first = std::min(first, *moment);
+    };
+    const auto patience = cluster_.connect_timeout;
+    for (const auto& call : under_way_) {
+        if (!call->given_up) also(std::min(call->deadline, call->sent + patience));
+    }
+    for (const auto& call : outbox_) also(call->deadline);
+    if (!outbox_.empty() && may_send()) also(members_.next());
+    also(keep_alives_.earliest_deadline());
+    for (const auto since : {keep_alives_.waiting_since(), watches_.waiting_since()}) {
+        if (since) also(*since + patience);
+    }
+    if (may_send() && (keep_alives_.wants_stream() || watches_.wants_stream())) {
+        also(members_.next());
+    }
+    if (first == Moment::max()) return std::nullopt;
+    return first;
+}
+
+void EtcdWire::serve(Moment now, Due& due) {
+    expire(now, due);
+    renew_streams(now);
+    if (outbox_.empty() || now < members_.next()) return;
+    if (!may_send()) return authenticate(now);
+    for (const auto& call : std::exchange(outbox_, {})) send(call, now);
+}
+
+/// What is not answered in time is asked of another member, or given up.
+void EtcdWire::expire(Moment now, Due& due) {
+    for (const auto& call : under_way_) {
+        if (call->given_up) continue;
+        if (now < std::min(call->deadline, call->sent + cluster_.connect_timeout)) continue;
+        call->given_up = true;
+        call->cancel();
+    }
+    const auto over = [now](const auto& call) { return now >= call->deadline; };
+    const auto late = std::stable_partition(outbox_.begin(), outbox_.end(),
+                                            [&](const auto& call) { return !over(call); });
+    const std::vector given_up(late, outbox_.end());
+    outbox_.erase(late, outbox_.end());
+    for (const auto& call : given_up) give_up(call, timed_out(), due);
+    const auto next = keep_alives_.earliest_deadline();
+    if (next && now >= *next) keep_alives_.expire(now, timed_out(), due);
+}
+
+/// Both streams are with the member that is asked; what it does not answer there counts as well.
+void EtcdWire::renew_streams(Moment now) {
+    const auto tend = [&](auto& streamed, const char* method) {
+        using Session = typename std::remove_reference_t<decltype(streamed)>::Session;
+        const auto member = streamed.member();
+        const auto since = streamed.waiting_since();
+        if (member && since && now >= *since + cluster_.connect_timeout) {
+            members_.failed(*member, now);
+        }
+        if (const auto broken = streamed.take_break()) {
+            if (refusal_of(broken->status) == Refusal::token_over) known_ = false;
+            members_.failed(broken->member, now);
+        }
+        if (member && *member != members_.current()) streamed.drop_stream();
+        if (!streamed.wants_stream() || now < members_.next()) return;
+        if (!may_send()) return authenticate(now);
+        const auto stream = std::make_shared<Session>(streamed, members_.current());
+        identify(stream->context());
+        stream->open(members_.channel(members_.current()), method, queue_);
+        streamed.use(stream);
+    };
+    tend(keep_alives_, "/etcdserverpb.Lease/LeaseKeepAlive");
+    tend(watches_, "/etcdserverpb.Watch/Watch");
+}
+
+void EtcdWire::start(const std::shared_ptr<Call>& call) {
+    {
+        const Lock lock(mutex_);
+        if (closed_) return;
+        const Moment now = BootClock::now();
+        if (may_send() && now >= members_.next()) return send(call, now);
+        outbox_.push_back(call);
+    }
+    // Whoever leads may be asleep for longer.
+    interrupt();
+}
+
+void EtcdWire::send(const std::shared_ptr<Call>& call, Moment now) {
+    call->context.emplace();
+    identify(*call->context);
+    call->status = {};
+    call->member = members_.current();
+    call->sent = now;
+    call->given_up = false;
+    ++call->attempts;
+    under_way_.insert(call);
+    call->send(members_.channel(call->member), queue_);
+}
+
+/// A member without a leader says so at once, and ends its streams.
+void EtcdWire::identify(grpc::ClientContext& context) const {
+    context.AddMetadata("hasleader", "true");
+    if (!token_.empty()) context.AddMetadata("token", token_);
+}
+
+void EtcdWire::attempted(const std::shared_ptr<Call>& call, Due& due) {
+    under_way_.erase(call);
+    if (closed_) return;
+    const Moment now = BootClock::now();
+    const Refusal refusal = refusal_of(call->status);
+    if (refusal == Refusal::unserved) return unserved(call, now, due);
+    members_.answered();
+    if (refusal == Refusal::none) return call->finish(std::nullopt, due);
+    if (refusal == Refusal::token_over && !cluster_.user.empty() && !call->proved_again) {
+        call->proved_again = true;
+        known_ = false;
+        outbox_.push_back(call);
+        return;
+    }
+    give_up(call, failure_of(call->status, cluster_), due);
+}
+
+void EtcdWire::unserved(const std::shared_ptr<Call>& call, Moment now, Due& due) {
+    if (!is_unsent(call->status)) call->repeated = true;
+    members_.failed(call->member, now);
+    const bool hopeless =
+        call->endurance == Endurance::first_attempt && call->attempts >= members_.count();
+    if (hopeless) return give_up(call, failure_of(call->status, cluster_), due);
+    if (now >= call->deadline) {
+        return give_up(call, call->given_up ? timed_out() : failure_of(call->status, cluster_),
+                       due);
+    }
+    if (may_send() && now >= members_.next()) return send(call, now);
+    outbox_.push_back(call);
+}
+
+void EtcdWire::give_up(const std::shared_ptr<Call>& call, Failure failure, Due& due) {
+    if (call->repeated) failure.effect = Effect::unknown;
+    call->finish(std::move(failure), due);
+}
+
+Failure EtcdWire::timed_out() const {
+    return {errc::unreachable, Effect::none,
+            cluster_.shown() + ": no answer in " +
+                std::to_string(cluster_.request_timeout.count()) +
+                " ms; check the members and that a majority of them is up, or raise "
+                "request_timeout"};
+}
+
+void EtcdWire::authenticate(Moment now) {
+    if (std::exchange(authenticating_, true)) return;
+    token_.clear();
+    messages::AuthenticateRequest request;
+    request.set_name(cluster_.user);
+    request.set_password(cluster_.password);
+    const bool impatient = std::ranges::any_of(
+        outbox_, [](const auto& call) { return call->endurance == Endurance::first_attempt; });
+    send(std::make_shared<CallOf<messages::AuthenticateRequest>>(
+             *this, now + cluster_.request_timeout,
+             impatient ? Endurance::first_attempt : Endurance::until_timeout, std::move(request),
+             [this](auto answer) { authenticated(std::move(answer)); }),
+         now);
+}
+
+void EtcdWire::authenticated(AnswerTo<messages::AuthenticateRequest> answer) {
+    Due due;
+    {
+        const Lock lock(mutex_);
+        authenticating_ = false;
+        known_ = answer.result.ok() || answer.refusal == Refusal::no_authority;
+        if (answer.result.ok()) token_ = answer.result.value().token();
+        if (!known_) {
+            for (const auto& call : std::exchange(outbox_, {})) {
+                give_up(call, answer.result.failure(), due);
+            }
+        }
+    }
+    for (const auto& told : due) told();
+    // Whoever leads now has something to send.
+    interrupt();
+}
+
+void EtcdWire::keep_alive(std::int64_t lease, KeepAlives::Answered answered) {
+    bool streams = false;
+    {
+        const Lock lock(mutex_);
+        if (closed_) return;
+        keep_alives_.add(lease, default_deadline(), std::move(answered));
+        streams = !keep_alives_.wants_stream();
+    }
+    if (!streams) interrupt();
+}
+
+void EtcdWire::watch(const std::string& key, Watches::Events events, std::int64_t since) {
+    bool streams = false;
+    {
+        const Lock lock(mutex_);
+        if (closed_) return;
+        watches_.add(key, events, since);
+        streams = !watches_.wants_stream();
+    }
+    if (!streams) interrupt();
+}
+
+void EtcdWire::unwatch(const std::string& key) {
+    const Lock lock(mutex_);
+    if (!closed_) watches_.remove(key);
+}
+
+}  // namespace holdfast::inline v0::etcd

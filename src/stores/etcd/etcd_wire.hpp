@@ -1,0 +1,109 @@
+#pragma once
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/completion_queue.h>
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "port/wire.hpp"
+#include "stores/etcd/call.hpp"
+#include "stores/etcd/cluster.hpp"
+#include "stores/etcd/keep_alives.hpp"
+#include "stores/etcd/members.hpp"
+#include "stores/etcd/watches.hpp"
+
+namespace holdfast::inline v0::etcd {
+
+/// The requests of one client, and its two streams, to one member after the other. All that comes
+/// back comes through one completion queue, which whoever waits empties for everybody: a lone
+/// caller pays for no change of thread.
+class EtcdWire final : public Wire, public Call::Owner {
+public:
+    explicit EtcdWire(Cluster cluster);
+    ~EtcdWire() override;
+    void listen(const std::weak_ptr<Watches::Listener>& listener);
+
+    template <class Request>
+    using AnswerTo = Answer<typename Method<Request>::Response>;
+    struct Terms {
+        /// Unset: after request_timeout.
+        std::optional<Moment> deadline = std::nullopt;
+        Endurance endurance = Endurance::until_timeout;
+    };
+    /// Asks, of another member when one does not answer, until it is answered or its time is up. So
+    /// it may be done twice: a request that must not be says so by what it compares. `answered` is
+    /// called once, as one of the callbacks of a turn.
+    template <class Request>
+    void submit(Request request, Callback<void(AnswerTo<Request>)> answered, Terms terms = {}) {
+        const Moment deadline = terms.deadline.value_or(default_deadline());
+        start(std::make_shared<CallOf<Request>>(*this, deadline, terms.endurance,
+                                                std::move(request), std::move(answered)));
+    }
+
+    /// As submit(), on the stream of keep-alives. They are answered in order.
+    void keep_alive(std::int64_t lease, KeepAlives::Answered answered);
+
+    /// Tells the listener once when the key ends, or with puts when it is written. See Watches.
+    void watch(const std::string& key, Watches::Events events, std::int64_t since);
+    void unwatch(const std::string& key);
+
+    const Cluster& cluster() const noexcept { return cluster_; }
+
+private:
+    using Lock = std::unique_lock<std::mutex>;
+
+    /// Brought back when a turn is to end.
+    struct Interrupt final : Arrival {
+        explicit Interrupt(std::atomic<bool>& flag) : pending(flag) {}
+        void arrived(bool, Due&) override { pending.store(false); }
+        std::atomic<bool>& pending;
+    };
+
+    void turn(std::optional<Moment> until, Due& due) override;
+    void interrupt() noexcept override;
+    Moment default_deadline() const { return BootClock::now() + cluster_.request_timeout; }
+    std::optional<Moment> earliest(std::optional<Moment> until) const;
+    void serve(Moment now, Due& due);
+    void expire(Moment now, Due& due);
+    void renew_streams(Moment now);
+
+    void start(const std::shared_ptr<Call>& call);
+    void send(const std::shared_ptr<Call>& call, Moment now);
+    void attempted(const std::shared_ptr<Call>& call, Due& due) override;
+    void unserved(const std::shared_ptr<Call>& call, Moment now, Due& due);
+    void give_up(const std::shared_ptr<Call>& call, Failure failure, Due& due);
+    Failure timed_out() const;
+
+    bool may_send() const { return cluster_.user.empty() || known_; }
+    void authenticate(Moment now);
+    void authenticated(AnswerTo<messages::AuthenticateRequest> answer);
+    void identify(grpc::ClientContext& context) const;
+
+    const Cluster cluster_;
+    mutable std::mutex mutex_;
+    Members members_;
+    std::atomic<bool> interrupting_{false};
+    Interrupt interrupt_{interrupting_};
+    grpc::CompletionQueue queue_;
+    grpc::Alarm alarm_;
+
+    std::set<std::shared_ptr<Call>> under_way_;
+    std::deque<std::shared_ptr<Call>> outbox_;  ///< to be sent when that is possible
+    bool closed_ = false;
+
+    std::string token_;
+    bool known_ = false;  ///< the user was proved, or there is no authority
+    bool authenticating_ = false;
+
+    KeepAlives keep_alives_;
+    Watches watches_;
+};
+
+}  // namespace holdfast::inline v0::etcd

@@ -1,0 +1,106 @@
+#include "stores/etcd/failures.hpp"
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace holdfast::inline v0::etcd {
+
+namespace {
+
+using grpc::StatusCode;
+
+struct Meaning {
+    std::string_view said;  ///< by etcd, after "etcdserver: "
+    errc code;
+    std::string_view sentence;
+};
+
+constexpr std::array meanings{
+    Meaning{"authentication failed", errc::bad_configuration,
+            "it refuses this user and password; check both"},
+    Meaning{"permission denied", errc::bad_configuration,
+            "this user may not use these keys; grant it a role that reads and writes all that "
+            "begins with the prefix"},
+    Meaning{"user name is empty", errc::bad_configuration,
+            "it wants to know who asks; give a user and password, as "
+            "etcd://user:password@host"},
+    Meaning{"user name not found", errc::bad_configuration, "it does not know this user; check it"},
+    Meaning{"invalid auth token", errc::bad_configuration,
+            "it does not take the token that it gave us; check its --auth-token"},
+    Meaning{"too large lease TTL", errc::invalid_argument, "it does not grant so long a lease"},
+    Meaning{"request is too large", errc::invalid_argument,
+            "the request is larger than it takes; use a shorter name or owner"},
+    Meaning{"mvcc: database space exceeded", errc::unreachable,
+            "its database is full and takes no more keys; compact it, defragment it, and disarm "
+            "the alarm (etcdctl alarm disarm)"},
+    Meaning{"too many requests", errc::unreachable,
+            "it has more requests than it can serve; try again in a moment"},
+};
+
+bool says(const grpc::Status& status, std::string_view what) {
+    return status.error_message().find(what) != std::string::npos;
+}
+
+/// What a handshake that failed has to do with the settings.
+bool is_about_tls(const grpc::Status& status) {
+    return says(status, "SSL") || says(status, "handshake") || says(status, "ertificate") ||
+           says(status, "security");
+}
+
+}  // namespace
+
+Refusal refusal_of(const grpc::Status& status) {
+    switch (status.error_code()) {
+        case StatusCode::OK:
+            return Refusal::none;
+        case StatusCode::UNAUTHENTICATED:
+            return Refusal::token_over;
+        case StatusCode::PERMISSION_DENIED:
+            return Refusal::denied;
+        case StatusCode::INVALID_ARGUMENT:
+            return says(status, "revision of auth store is old") ||
+                           says(status, "user name is empty")
+                       ? Refusal::token_over
+                       : Refusal::final;
+        case StatusCode::NOT_FOUND:
+            return says(status, "lease") ? Refusal::lease_not_found : Refusal::final;
+        case StatusCode::FAILED_PRECONDITION:
+            if (says(status, "authentication is not enabled")) return Refusal::no_authority;
+            return says(status, "not leader") ? Refusal::unserved : Refusal::final;
+        case StatusCode::UNAVAILABLE:
+        case StatusCode::CANCELLED:
+        case StatusCode::DEADLINE_EXCEEDED:
+        case StatusCode::UNKNOWN:
+        case StatusCode::INTERNAL:
+        case StatusCode::ABORTED:
+            return Refusal::unserved;
+        default:
+            return Refusal::final;
+    }
+}
+
+bool is_unsent(const grpc::Status& status) {
+    return status.error_code() == StatusCode::UNAVAILABLE &&
+           (says(status, "failed to connect") || says(status, "connections to all backends") ||
+            says(status, "DNS resolution failed") || says(status, "empty address list"));
+}
+
+Failure failure_of(const grpc::Status& status, const Cluster& cluster) {
+    const std::string who = cluster.shown() + ": ";
+    for (const Meaning& meaning : meanings) {
+        if (!says(status, meaning.said)) continue;
+        return {meaning.code, Effect::none, who + std::string(meaning.sentence)};
+    }
+    if (is_unsent(status)) {
+        const bool tls = is_about_tls(status);
+        return {errc::unreachable, Effect::none,
+                who + "no member can be reached (" + status.error_message() + "); check " +
+                    (tls ? "the certificates (tls_ca, tls_cert, tls_key)"
+                         : "that they run, and host and port")};
+    }
+    return {errc::unreachable, Effect::none,
+            who + "it answered: " + status.error_message() + "; check its members"};
+}
+
+}  // namespace holdfast::inline v0::etcd

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <grpcpp/support/status.h>
+
+#include <cstdint>
+
+#include "port/failure.hpp"
+#include "stores/etcd/cluster.hpp"
+
+namespace holdfast::inline v0::etcd {
+
+/// What becomes of a request that was not served.
+enum class Refusal : std::uint8_t {
+    none,             ///< it was
+    unserved,         ///< another member may do it
+    token_over,       ///< the user has to be proved again
+    no_authority,     ///< a user was given to an etcd that knows none
+    denied,           ///< this user may not use that key
+    lease_not_found,  ///< the lease that it names is over
+    final,            ///< it would be refused by everybody
+};
+Refusal refusal_of(const grpc::Status& status);
+
+/// Whether it never reached a member.
+bool is_unsent(const grpc::Status& status);
+
+/// In a sentence. The effect is none.
+Failure failure_of(const grpc::Status& status, const Cluster& cluster);
+
+}  // namespace holdfast::inline v0::etcd

@@ -1,0 +1,126 @@
+#include "stores/etcd/leaving.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "stores/etcd/transactions.hpp"
+
+namespace holdfast::inline v0::etcd {
+
+namespace {
+
+using Answer = EtcdWire::AnswerTo<messages::TxnRequest>;
+using LeaveFlight = std::shared_ptr<Flight<Standing>>;
+using State = Standing::State;
+using Verdict = Judgement::Verdict;
+
+Failure perhaps_done(const Cluster& cluster) {
+    return {errc::unreachable, Effect::unknown,
+            cluster.shown() +
+                ": a member failed while it was given back; an earlier copy of the request may "
+                "have done it"};
+}
+
+/// Where a key stands in its line.
+State state_in(const std::vector<Seat>& line, std::string_view key) {
+    const Verdict verdict = judge(line, key).verdict;
+    if (verdict == Verdict::absent) return State::gone;
+    return verdict == Verdict::admitted ? State::admitted : State::waiting;
+}
+
+/// Ends exactly this incarnation. `known` unless where it stood is to be found out.
+void end_place(Common& common, const PlaceText& place, const Nonce& nonce,
+               std::optional<State> known, const LeaveFlight& flight) {
+    const std::string start = line_start(resource_of(place.node).value_or(""));
+    messages::TxnRequest request;
+    *request.add_compare() = made_by(place.node, place.made_by);
+    if (!known) *request.add_success() = list(start, place.made_by);
+    *request.add_success() = remove(place.node);
+    common.submit(std::move(request), [place, nonce, start, known, flight](Common& alive,
+                                                                           const Answer& answer) {
+        if (!answer.result.ok()) return flight->complete(answer.result.failure());
+        const auto& response = answer.result.value();
+        alive.slots.give_back(nonce);
+        if (!response.succeeded()) {
+            if (answer.repeated) return flight->complete(perhaps_done(alive.cluster()));
+            return flight->complete(Standing{});
+        }
+        if (known) return flight->complete(Standing{.state = *known});
+        const auto& pairs = response.responses(0).response_range().kvs();
+        flight->complete(Standing{.state = state_in(seats_in(pairs, start), place.node)});
+    });
+}
+
+/// All keys with the nonce in the list of a line.
+std::vector<Seat> with_nonce(const std::vector<Seat>& line, const Nonce& nonce) {
+    std::vector<Seat> found;
+    std::ranges::copy_if(line, std::back_inserter(found),
+                         [&](const Seat& seat) { return seat.nonce == nonce; });
+    return found;
+}
+
+/// Whatever has come in is in the list, and whatever comes later finds the guard.
+void end_found(Common& common, const std::vector<Seat>& line, const Nonce& nonce,
+               const LeaveFlight& flight) {
+    const auto seats = with_nonce(line, nonce);
+    if (seats.empty()) {
+        common.slots.give_back(nonce);
+        return flight->complete(Standing{});
+    }
+    const State stood = state_in(line, seats.front().node);
+    messages::TxnRequest request;
+    for (const Seat& seat : seats) {
+        *request.add_compare() = made_by(seat.node, seat.order);
+        *request.add_success() = remove(seat.node);
+    }
+    common.submit(std::move(request), [nonce, stood, flight](Common& alive, const Answer& answer) {
+        if (!answer.result.ok()) return flight->complete(answer.result.failure());
+        alive.slots.give_back(nonce);
+        flight->complete(Standing{.state = stood});
+    });
+}
+
+/// Its enter was never answered, or not each time: it may have come in, or may yet.
+void leave_unanswered(Common& common, const Ticket& ticket, const LeaveFlight& flight) {
+    common.want_guard_lease([weak = common.weak_from_this(), ticket,
+                             flight](const Result<Lease>& lease) {
+        const auto alive = weak.lock();
+        if (!alive) return;
+        if (!lease.ok()) return flight->complete(lease.failure());
+        const std::string start = line_start(ticket.resource);
+        messages::TxnRequest request;
+        *request.add_success() =
+            put(guard_of(ticket.resource, ticket.nonce), "holdfast", lease.value().id);
+        *request.add_success() = list(start);
+        const std::int64_t id = lease.value().id;
+        alive->submit(
+            std::move(request), [ticket, start, id, flight](Common& later, const Answer& answer) {
+                // Whoever asked tries again, with another one.
+                if (answer.refusal == Refusal::lease_not_found) later.leases.forget(id);
+                if (!answer.result.ok()) return flight->complete(answer.result.failure());
+                const auto& pairs = answer.result.value().responses(1).response_range().kvs();
+                end_found(later, seats_in(pairs, start), ticket.nonce, flight);
+            });
+    });
+}
+
+}  // namespace
+
+Pending<Standing> leave_line(const std::shared_ptr<Common>& common, const Ticket& ticket) {
+    const auto flight = std::make_shared<Flight<Standing>>(common->wire);
+    const auto place = place_in(ticket.place);
+    const auto member = common->forget(ticket.nonce);
+    const bool may_still_come = ticket.place.empty() || (member && member->doubted);
+    if (may_still_come) {
+        leave_unanswered(*common, ticket, flight);
+    } else if (place) {
+        const bool admitted = member && member->admitted;
+        end_place(*common, *place, ticket.nonce,
+                  admitted ? std::optional(State::admitted) : std::nullopt, flight);
+    } else {
+        return Standing{};
+    }
+    return Pending<Standing>(flight);
+}
+
+}  // namespace holdfast::inline v0::etcd

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "stores/etcd/common.hpp"
+
+namespace holdfast::inline v0::etcd {
+
+/// Keeps the leases of all tickets alive, with a look at each. See Store::renew.
+Pending<std::vector<Standing>> renew_all(const std::shared_ptr<Common>& common,
+                                         std::span<const Ticket> tickets,
+                                         std::chrono::milliseconds lease);
+
+}  // namespace holdfast::inline v0::etcd

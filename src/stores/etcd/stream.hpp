@@ -1,0 +1,137 @@
+#pragma once
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "stores/etcd/arrival.hpp"
+
+namespace holdfast::inline v0::etcd {
+
+/// That a stream has ended without our doing.
+struct Break {
+    grpc::Status status;
+    std::size_t member;
+};
+
+/// One stream of messages to and from one member, until it breaks. It lives until the queue has
+/// brought back all that is under way.
+/// Threads: everything with the wire's lock held.
+template <class Request, class Response>
+class Stream : public std::enable_shared_from_this<Stream<Request, Response>> {
+public:
+    using Due = Arrival::Due;
+
+    /// Called with the wire's lock held; it must outlive the stream, or let go of it.
+    class Listener {
+    public:
+        virtual ~Listener() = default;
+        virtual void received(const Response& message, Due& due) = 0;
+        virtual void broke(const grpc::Status& status, Due& due) = 0;
+    };
+
+    Stream(Listener& listener, std::size_t member) : listener_(&listener), member_(member) {}
+
+    grpc::ClientContext& context() { return context_; }
+    std::size_t member() const noexcept { return member_; }
+
+    void open(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+              grpc::CompletionQueue& queue) {
+        call_ = grpc::TemplatedGenericStub<Request, Response>(channel).PrepareCall(&context_,
+                                                                                   method, &queue);
+        begin(started_);
+        call_->StartCall(&started_);
+    }
+
+    void send(Request message) {
+        unsent_.push_back(std::move(message));
+        write();
+    }
+
+    /// Nothing is told, and nothing more is begun, from now on: the queue may be about to close.
+    void give_up() {
+        listener_ = nullptr;
+        context_.TryCancel();
+    }
+
+private:
+    enum class State : unsigned char { starting, open, ending };
+
+    /// One kind of operation; at most one of each is under way.
+    struct Operation final : Arrival {
+        Operation(Stream& stream, void (Stream::*next)(bool, Due&)) : owner(stream), step(next) {}
+        void arrived(bool ok, Due& due) override {
+            const auto alive = std::exchange(keep, nullptr);
+            (owner.*step)(ok, due);
+        }
+        Stream& owner;
+        void (Stream::*step)(bool, Due&);
+        std::shared_ptr<Stream> keep;  ///< while it is under way
+    };
+
+    void begin(Operation& operation) { operation.keep = this->shared_from_this(); }
+
+    bool is_given_up() const { return listener_ == nullptr; }
+
+    void started(bool ok, Due&) {
+        if (!ok) return end();
+        state_ = State::open;
+        read();
+        write();
+    }
+
+    void read() {
+        if (is_given_up()) return;
+        begin(read_);
+        call_->Read(&message_, &read_);
+    }
+    void have_read(bool ok, Due& due) {
+        if (!ok) return end();
+        if (!is_given_up()) listener_->received(message_, due);
+        read();
+    }
+
+    void write() {
+        if (state_ != State::open || unsent_.empty() || written_.keep || is_given_up()) return;
+        begin(written_);
+        call_->Write(unsent_.front(), &written_);
+    }
+    void have_written(bool ok, Due&) {
+        // What is wrong, reading will find out.
+        if (!ok) return;
+        unsent_.pop_front();
+        write();
+    }
+
+    void end() {
+        state_ = State::ending;
+        if (is_given_up()) return;
+        begin(ended_);
+        call_->Finish(&status_, &ended_);
+    }
+    void have_ended(bool, Due& due) {
+        if (!is_given_up()) listener_->broke(status_, due);
+    }
+
+    Listener* listener_;
+    const std::size_t member_;
+    State state_ = State::starting;
+    grpc::ClientContext context_;
+    grpc::Status status_;
+    Response message_;
+    std::deque<Request> unsent_;
+    std::unique_ptr<grpc::ClientAsyncReaderWriter<Request, Response>> call_;
+    Operation started_{*this, &Stream::started};
+    Operation read_{*this, &Stream::have_read};
+    Operation written_{*this, &Stream::have_written};
+    Operation ended_{*this, &Stream::have_ended};
+};
+
+}  // namespace holdfast::inline v0::etcd

@@ -1,0 +1,109 @@
+#include "stores/etcd/watches.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::inline v0::etcd {
+
+void Watches::add(const std::string& key, Events events, std::int64_t since) {
+    const auto [place, added] = keys_.try_emplace(key);
+    if (!added) return;
+    place->second = {.events = events, .since = since};
+    if (stream_) create(key, place->second);
+}
+
+void Watches::create(const std::string& key, Watched& watched) {
+    watched.id = next_id_++;
+    by_id_[watched.id] = key;
+    unconfirmed_[watched.id] = BootClock::now();
+    Request request;
+    auto& creation = *request.mutable_create_request();
+    creation.set_key(key);
+    creation.set_watch_id(watched.id);
+    if (watched.events == Events::end) {
+        creation.add_filters(messages::WatchCreateRequest::NOPUT);
+    }
+    stream_->send(std::move(request));
+}
+
+void Watches::remove(const std::string& key) {
+    const auto found = keys_.find(key);
+    if (found == keys_.end()) return;
+    const std::int64_t id = found->second.id;
+    keys_.erase(found);
+    by_id_.erase(id);
+    if (stream_) cancel(id);
+}
+
+void Watches::cancel(std::int64_t id) {
+    Request request;
+    request.mutable_cancel_request()->set_watch_id(id);
+    stream_->send(std::move(request));
+}
+
+void Watches::use(std::shared_ptr<Session> stream) {
+    stream_ = std::move(stream);
+    for (auto& [key, watched] : keys_) create(key, watched);
+}
+
+void Watches::drop_stream() {
+    if (stream_) stream_->give_up();
+    stream_.reset();
+    by_id_.clear();
+    unconfirmed_.clear();
+}
+
+std::optional<std::size_t> Watches::member() const {
+    if (!stream_) return std::nullopt;
+    return stream_->member();
+}
+
+std::optional<Moment> Watches::waiting_since() const {
+    if (unconfirmed_.empty()) return std::nullopt;
+    // They are confirmed in order.
+    return unconfirmed_.begin()->second;
+}
+
+void Watches::received(const Response& message, Due& due) {
+    const std::int64_t id = message.watch_id();
+    unconfirmed_.erase(id);
+    const auto found = by_id_.find(id);
+    // What is not watched any more still has its last words.
+    if (found == by_id_.end()) return;
+    if (message.canceled()) {
+        // Not by us: the token is over, say. On another stream it may be watched.
+        break_ = {{grpc::StatusCode::UNAUTHENTICATED, message.cancel_reason()}, stream_->member()};
+        return drop_stream();
+    }
+    const std::string key = found->second;
+    if (message.created()) created(key, message.header().revision(), due);
+    if (message.events().empty()) return;
+    const bool ended = std::ranges::any_of(message.events(), [](const auto& event) {
+        return event.type() == messages::Event::DELETE;
+    });
+    remove(key);
+    due.push_back([weak = listener_, key, ended] {
+        if (const auto listener = weak.lock()) {
+            listener->stirred(key, ended ? What::ended : What::written);
+        }
+    });
+}
+
+void Watches::created(const std::string& key, std::int64_t revision, Due& due) {
+    const std::int64_t since = keys_.at(key).since;
+    if (revision <= since) return;
+    due.push_back([weak = listener_, key, since] {
+        if (const auto listener = weak.lock()) listener->look_again(key, since);
+    });
+}
+
+void Watches::broke(const grpc::Status& status, Due&) {
+    break_ = {status, stream_->member()};
+    drop_stream();
+}
+
+std::optional<Break> Watches::take_break() {
+    return std::exchange(break_, std::nullopt);
+}
+
+}  // namespace holdfast::inline v0::etcd

@@ -1,0 +1,243 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "faults/etcd_faults.hpp"
+
+/// Requests and replies that are lost, late or doubled: no ghost, no double, no hang.
+namespace holdfast::test {
+
+namespace {
+
+class EtcdReplies : public EtcdFaults {
+protected:
+    /// So that the next request is the one that a test is about.
+    Client warm_client(const LockOptions& options) const {
+        auto user = client();
+        user.mutex("warm", options).acquire().release();
+        return user;
+    }
+};
+
+TEST_F(EtcdReplies, ADroppedReplyToEnterLeavesOneContender) {
+    const auto user = warm_client(long_lived());
+    for (int round = 0; round < 3; ++round) {
+        const auto connections = proxy_.connections();
+        const EtcdAmbush ambush(proxy_, EtcdVerb::enter, {Verdict::drop_reply});
+        auto hold = user.mutex("orders", long_lived()).acquire();
+        EXPECT_EQ(ambush.seen(), 2U);
+        EXPECT_GT(proxy_.connections(), connections);
+        EXPECT_EQ(keys("orders").size(), 1U);
+        EXPECT_EQ(holders("orders"), 1U);
+        EXPECT_EQ(hold.release(), Released::in_time);
+        EXPECT_TRUE(await_nobody("orders"));
+    }
+}
+
+TEST_F(EtcdReplies, AnEnterThatNeverArrivedIsMadeAgain) {
+    const auto user = warm_client(long_lived());
+    const EtcdAmbush ambush(proxy_, EtcdVerb::enter, {Verdict::cut_before, Verdict::cut_before});
+    const Hold hold = user.mutex("orders", long_lived()).acquire();
+    EXPECT_EQ(ambush.seen(), 3U);
+    EXPECT_EQ(keys("orders").size(), 1U);
+}
+
+TEST_F(EtcdReplies, ADroppedReplyToEnterKeepsThePlaceInLine) {
+    const auto other = rival();
+    auto first = other.mutex("orders", long_lived()).acquire();
+    const auto user = warm_client(long_lived());
+    const EtcdAmbush ambush(proxy_, EtcdVerb::enter, {Verdict::drop_reply});
+    Acquiring second(user, "orders", long_lived());
+    ASSERT_TRUE(await_waiters("orders", 1));
+    Acquiring third(other, "orders", long_lived());
+    ASSERT_TRUE(await_waiters("orders", 2));
+    first.release();
+    auto hold = second.get();
+    EXPECT_FALSE(third.is_over(50ms));
+    hold.release();
+    EXPECT_TRUE(third.get().held());
+}
+
+TEST_F(EtcdReplies, ADroppedReplyToLeaveIsNotTakenForAnothersLoss) {
+    const auto user = warm_client(long_lived());
+    auto hold = user.mutex("orders", long_lived()).acquire();
+    const EtcdAmbush ambush(proxy_, EtcdVerb::leave, {Verdict::drop_reply});
+    EXPECT_EQ(hold.release(), Released::unknown);
+    // The repetition; and whoever was told so little asks again, in the background.
+    EXPECT_GE(ambush.seen(), 2U);
+    EXPECT_TRUE(await_nobody("orders"));
+}
+
+TEST_F(EtcdReplies, ALeaveThatIsRepeatedLeavesTheSuccessorAlone) {
+    const auto user = warm_client(long_lived());
+    auto mutex = user.mutex("orders", long_lived());
+    auto hold = mutex.acquire();
+    Acquiring other(rival(), "orders", long_lived());
+    ASSERT_TRUE(await_waiters("orders", 1));
+    // The next one of the same client and lease, whose key is like the first one's.
+    Acquiring own(user, "orders", long_lived());
+    ASSERT_TRUE(await_waiters("orders", 2));
+    const EtcdAmbush ambush(proxy_, EtcdVerb::leave,
+                            {Verdict::drop_reply, Verdict::drop_reply, Verdict::drop_reply});
+    EXPECT_NE(hold.release(), Released::too_late);
+    auto second = other.get();
+    EXPECT_FALSE(own.is_over(300ms));
+    EXPECT_EQ(waiters("orders"), 1U);
+    EXPECT_EQ(second.release(), Released::in_time);
+    EXPECT_TRUE(own.get().held());
+}
+
+/// Two ways to one server, each of which may keep back a request, and all behind it: that the
+/// client gives it up, above all.
+class EtcdLateRequests : public EtcdReplies {
+protected:
+    Client client_of_both(const std::string& parameters = "") const {
+        auto user = connect("etcd://127.0.0.1:" + std::to_string(proxy_.port()) + ",127.0.0.1:" +
+                            std::to_string(other_way_.port()) + "?prefix=" + prefix() + parameters);
+        user.mutex("warm", {.lease = 30s}).acquire().release();
+        return user;
+    }
+    /// On either way, as many as are said.
+    void keep_back(EtcdVerb verb, int count) {
+        left_ = count;
+        for (FaultProxy* way : {&proxy_, &other_way_}) {
+            way->on_request([this, verb, keeps = std::make_shared<bool>(false)](auto request) {
+                if (etcd_verb(request) == verb && left_-- > 0) *keeps = true;
+                return *keeps ? Verdict::hold : Verdict::pass;
+            });
+        }
+    }
+    bool are_kept_back() const { return left_ <= 0; }
+    [[nodiscard]] bool is_ghost_seen(std::chrono::milliseconds limit) const {
+        return await([&] { return !keys("orders").empty(); }, limit);
+    }
+
+    FaultProxy other_way_{server_.port(), http2_protocol};
+
+private:
+    std::atomic<int> left_{0};
+};
+
+TEST_F(EtcdLateRequests, AnEnterThatComesAfterItsRepetitionHasLeftIsRefused) {
+    const auto user = client_of_both("&connect_timeout=500ms");
+    keep_back(EtcdVerb::enter, 1);
+    auto hold = user.mutex("orders", {.lease = 30s}).acquire();
+    ASSERT_TRUE(are_kept_back());
+    EXPECT_TRUE(hold.held());
+    EXPECT_NE(hold.release(), Released::too_late);
+    EXPECT_TRUE(await([&] { return keys("orders").empty(); }));
+    // The enter itself, and nothing behind it.
+    proxy_.let_pass();
+    other_way_.let_pass();
+    EXPECT_FALSE(is_ghost_seen(1s));
+    EXPECT_TRUE(rival().mutex("orders", long_lived()).acquire().held());
+}
+
+TEST_F(EtcdLateRequests, AnEnterThatComesAfterItWasGivenUpIsTakenOut) {
+    const auto user = client_of_both("&connect_timeout=500ms&request_timeout=3s");
+    keep_back(EtcdVerb::enter, 2);
+    const auto failed = error_of([&] { return user.mutex("orders", {.lease = 30s}).acquire(); });
+    EXPECT_EQ(failed.code(), errc::unreachable);
+    ASSERT_TRUE(are_kept_back());
+    for (FaultProxy* way : {&other_way_, &proxy_}) {
+        way->let_pass();
+        way->pass();
+        static_cast<void>(user.mutex("other", {.lease = 30s}).try_acquire());
+    }
+    EXPECT_TRUE(await([&] { return keys("orders").empty(); })) << "before its lease ends";
+    EXPECT_FALSE(is_ghost_seen(1s));
+}
+
+TEST_F(EtcdLateRequests, ALeaveThatComesAfterItsRepetitionLeavesTheNextOneAlone) {
+    const auto user = client_of_both("&connect_timeout=500ms");
+    auto mutex = user.mutex("orders", {.lease = 30s});
+    auto first = mutex.acquire();
+    keep_back(EtcdVerb::leave, 1);
+    EXPECT_NE(first.release(), Released::too_late);
+    ASSERT_TRUE(are_kept_back());
+    const Hold next = mutex.acquire();
+    const auto there = keys("orders");
+    proxy_.let_pass();
+    other_way_.let_pass();
+    EXPECT_FALSE(await([&] { return keys("orders") != there; }, 1s));
+    EXPECT_TRUE(next.held());
+    EXPECT_GT(next.fence(), first.fence());
+}
+
+TEST_F(EtcdReplies, APredecessorThatGoesBeforeItIsWatchedIsNoticed) {
+    auto first = rival().mutex("orders", long_lived()).acquire();
+    const auto user = client();
+    const EtcdAmbush ambush(proxy_, EtcdVerb::watch, {Verdict::hold});
+    Acquiring second(user, "orders", {.lease = 30s});
+    ASSERT_TRUE(ambush.await_seen(1));
+    first.release();
+    proxy_.let_pass();
+    EXPECT_TRUE(second.is_over(5s)) << "before it looks with its renewal";
+    EXPECT_TRUE(second.get().held());
+}
+
+TEST_F(EtcdReplies, APredecessorThatGoesWhileTheConnectionIsDownIsToldByTheNextOne) {
+    auto first = rival().mutex("orders", long_lived()).acquire();
+    const auto user = client();
+    Acquiring second(user, "orders", {.lease = 30s});
+    ASSERT_TRUE(await_waiters("orders", 1));
+    proxy_.refuse();
+    proxy_.cut();
+    first.release();
+    proxy_.pass();
+    EXPECT_TRUE(second.is_over(8s)) << "before it looks with its renewal";
+    EXPECT_TRUE(second.get().held());
+}
+
+TEST_F(EtcdReplies, ACancelledWaitLeavesNobodyInLineAlsoWhenTheNetworkIsDown) {
+    const auto holder = rival().mutex("orders", long_lived()).acquire();
+    const auto user = client();
+    std::stop_source stop;
+    auto waiting = std::async(std::launch::async, [&] {
+        return error_of(
+                   [&] { return user.mutex("orders", long_lived()).acquire(stop.get_token()); })
+            .code();
+    });
+    ASSERT_TRUE(await_waiters("orders", 1));
+    proxy_.refuse();
+    proxy_.cut();
+    stop.request_stop();
+    proxy_.pass();
+    EXPECT_EQ(waiting.get(), errc::cancelled);
+    EXPECT_TRUE(await_waiters("orders", 0));
+    EXPECT_TRUE(holder.held());
+}
+
+TEST_F(EtcdReplies, AKeyIsUsedAgain) {
+    const auto user = client();
+    auto mutex = user.mutex("orders", long_lived());
+    std::set<std::string> seen;
+    std::uint64_t last = 0;
+    for (int i = 0; i < 5; ++i) {
+        const Hold hold = mutex.acquire();
+        EXPECT_GT(hold.fence(), last);
+        last = hold.fence();
+        seen.insert(keys("orders").at(0));
+    }
+    EXPECT_EQ(seen.size(), 1U) << "or the server remembers them all";
+}
+
+TEST_F(EtcdReplies, AFailedTryLeavesNoKeyAndWritesNothing) {
+    const Hold hold = rival().mutex("orders", long_lived()).acquire();
+    const auto user = warm_client(long_lived());
+    auto mutex = user.mutex("orders", long_lived());
+    const auto revision = [&] {
+        const std::string fields = server_.ctl({"get", "nothing", "--write-out=fields"});
+        const std::string word = "\"Revision\" : ";
+        const auto begin = fields.find(word) + word.size();
+        return fields.substr(begin, fields.find('\n', begin) - begin);
+    };
+    const std::string before = revision();
+    for (int i = 0; i < 10; ++i) EXPECT_FALSE(mutex.try_lock());
+    EXPECT_EQ(revision(), before);
+    EXPECT_EQ(keys("orders").size(), 1U);
+}
+
+}  // namespace
+
+}  // namespace holdfast::test

@@ -1,0 +1,45 @@
+#include "stores/etcd/slots.hpp"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::etcd {
+namespace {
+
+constexpr Nonce nonce(unsigned char number) {
+    return {{std::byte{number}}};
+}
+
+TEST(ASlot, IsTheSameForTheSameContender) {
+    Slots slots;
+    EXPECT_EQ(slots.take(nonce(1)), 0U);
+    EXPECT_EQ(slots.take(nonce(2)), 1U);
+    EXPECT_EQ(slots.take(nonce(1)), 0U);
+}
+
+TEST(ASlot, IsUsedAgainTheLowestFirst) {
+    Slots slots;
+    for (unsigned char number = 0; number < 3; ++number) slots.take(nonce(number));
+    slots.give_back(nonce(2));
+    slots.give_back(nonce(0));
+    EXPECT_EQ(slots.take(nonce(7)), 0U);
+    EXPECT_EQ(slots.take(nonce(8)), 2U);
+    EXPECT_EQ(slots.take(nonce(9)), 3U);
+}
+
+TEST(ASlot, ThatIsTakenByAnUnknownOneIsNotUsedAgain) {
+    Slots slots;
+    slots.take(nonce(1));
+    slots.change(nonce(1));
+    EXPECT_EQ(slots.take(nonce(1)), 1U);
+    slots.give_back(nonce(1));
+    EXPECT_EQ(slots.take(nonce(2)), 1U);
+}
+
+TEST(ASlot, OfNobodyIsNotGivenBack) {
+    Slots slots;
+    slots.give_back(nonce(1));
+    EXPECT_EQ(slots.take(nonce(2)), 0U);
+}
+
+}  // namespace
+}  // namespace holdfast::etcd

@@ -130,6 +130,13 @@ std::optional<EtcdVerb> transaction_verb(std::string_view message) {
     return is_one ? std::optional(EtcdVerb::look) : std::nullopt;
 }
 
+/// Whoever reads a key says more than which one.
+bool deletes_a_key(std::string_view message) {
+    Fields fields(message);
+    const auto key = fields.next();
+    return key && key->number == 1 && !key->content.empty() && !fields.next();
+}
+
 }  // namespace
 
 std::unique_ptr<ProxyProtocol> http2_protocol() {
@@ -142,7 +149,9 @@ std::optional<EtcdVerb> etcd_verb(std::string_view bytes) {
     const Frame frame(bytes);
     if (!frame.is(FrameType::data) || frame.content.size() <= message_head) return std::nullopt;
     const std::string_view message = frame.content.substr(message_head);
-    if (frame.ends_stream) return transaction_verb(message);
+    if (frame.ends_stream) {
+        return deletes_a_key(message) ? EtcdVerb::leave : transaction_verb(message);
+    }
     const auto first = Fields(message).next();
     if (!first || first->number != 1) return std::nullopt;
     return first->content.empty() ? EtcdVerb::keep_alive : EtcdVerb::watch;

@@ -49,7 +49,7 @@ std::optional<ZookeeperVerb> zookeeper_verb(std::string_view request);
 enum class EtcdVerb {
     enter,       ///< a transaction that puts a key if
     guard,       ///< a transaction that puts a key in any case
-    leave,       ///< a transaction that deletes one
+    leave,       ///< deletes one, in a transaction or alone
     look,        ///< a transaction that writes nothing
     keep_alive,  ///< of a lease
     watch,       ///< begins

@@ -30,6 +30,11 @@ struct Method<messages::RangeRequest> {
     static constexpr const char* path = "/etcdserverpb.KV/Range";
 };
 template <>
+struct Method<messages::DeleteRangeRequest> {
+    using Response = messages::DeleteRangeResponse;
+    static constexpr const char* path = "/etcdserverpb.KV/DeleteRange";
+};
+template <>
 struct Method<messages::TxnRequest> {
     using Response = messages::TxnResponse;
     static constexpr const char* path = "/etcdserverpb.KV/Txn";

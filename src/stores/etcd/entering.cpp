@@ -200,7 +200,7 @@ bool Entering::change_slots(Common& common, const Lines& lines) {
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
         const auto own = std::ranges::find(lines[i], key(i), &Seat::node);
         if (own == lines[i].end() || own->nonce == contenders_[i].nonce) continue;
-        common.slots.change(contenders_[i].nonce);
+        common.slots.retire(contenders_[i].nonce);
         slots_[i] = common.slots.take(contenders_[i].nonce);
         changed = true;
     }

@@ -10,6 +10,7 @@ namespace holdfast::inline v0::etcd {
 namespace {
 
 using Answer = EtcdWire::AnswerTo<messages::TxnRequest>;
+using Deleted = EtcdWire::AnswerTo<messages::DeleteRangeRequest>;
 using LeaveFlight = std::shared_ptr<Flight<Standing>>;
 using State = Standing::State;
 using Verdict = Judgement::Verdict;
@@ -28,27 +29,43 @@ State state_in(const std::vector<Seat>& line, std::string_view key) {
     return verdict == Verdict::admitted ? State::admitted : State::waiting;
 }
 
-/// Ends exactly this incarnation. `known` unless where it stood is to be found out.
+/// Ends a hold of this client by its key alone, which costs a server less than a transaction. Its
+/// slot is used again only when this was sent once, and answered: so no copy of it can meet another
+/// contender.
+void end_hold(Common& common, const PlaceText& place, const Nonce& nonce,
+              const LeaveFlight& flight) {
+    messages::DeleteRangeRequest request;
+    request.set_key(place.node);
+    common.submit(std::move(request), [nonce, flight](Common& alive, const Deleted& answer) {
+        const bool answered_once = answer.result.ok() && !answer.repeated;
+        answered_once ? alive.slots.give_back(nonce) : alive.slots.retire(nonce);
+        if (!answer.result.ok()) return flight->complete(answer.result.failure());
+        const bool was_there = answer.result.value().deleted() > 0;
+        if (!was_there && answer.repeated) return flight->complete(perhaps_done(alive.cluster()));
+        flight->complete(Standing{.state = was_there ? State::admitted : State::gone});
+    });
+}
+
+/// Ends exactly this incarnation, and finds out where it stood.
 void end_place(Common& common, const PlaceText& place, const Nonce& nonce,
-               std::optional<State> known, const LeaveFlight& flight) {
+               const LeaveFlight& flight) {
     const std::string start = line_start(resource_of(place.node).value_or(""));
     messages::TxnRequest request;
     *request.add_compare() = made_by(place.node, place.made_by);
-    if (!known) *request.add_success() = list(start, place.made_by);
+    *request.add_success() = list(start, place.made_by);
     *request.add_success() = remove(place.node);
-    common.submit(std::move(request), [place, nonce, start, known, flight](Common& alive,
-                                                                           const Answer& answer) {
-        if (!answer.result.ok()) return flight->complete(answer.result.failure());
-        const auto& response = answer.result.value();
-        alive.slots.give_back(nonce);
-        if (!response.succeeded()) {
-            if (answer.repeated) return flight->complete(perhaps_done(alive.cluster()));
-            return flight->complete(Standing{});
-        }
-        if (known) return flight->complete(Standing{.state = *known});
-        const auto& pairs = response.responses(0).response_range().kvs();
-        flight->complete(Standing{.state = state_in(seats_in(pairs, start), place.node)});
-    });
+    common.submit(
+        std::move(request), [place, nonce, start, flight](Common& alive, const Answer& answer) {
+            if (!answer.result.ok()) return flight->complete(answer.result.failure());
+            const auto& response = answer.result.value();
+            alive.slots.give_back(nonce);
+            if (!response.succeeded()) {
+                if (answer.repeated) return flight->complete(perhaps_done(alive.cluster()));
+                return flight->complete(Standing{});
+            }
+            const auto& pairs = response.responses(0).response_range().kvs();
+            flight->complete(Standing{.state = state_in(seats_in(pairs, start), place.node)});
+        });
 }
 
 /// All keys with the nonce in the list of a line.
@@ -113,10 +130,10 @@ Pending<Standing> leave_line(const std::shared_ptr<Common>& common, const Ticket
     const bool may_still_come = ticket.place.empty() || (member && member->doubted);
     if (may_still_come) {
         leave_unanswered(*common, ticket, flight);
+    } else if (place && member && member->admitted) {
+        end_hold(*common, *place, ticket.nonce, flight);
     } else if (place) {
-        const bool admitted = member && member->admitted;
-        end_place(*common, *place, ticket.nonce,
-                  admitted ? std::optional(State::admitted) : std::nullopt, flight);
+        end_place(*common, *place, ticket.nonce, flight);
     } else {
         return Standing{};
     }

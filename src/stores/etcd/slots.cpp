@@ -18,7 +18,7 @@ void Slots::give_back(const Nonce& nonce) {
     taken_.erase(found);
 }
 
-void Slots::change(const Nonce& nonce) {
+void Slots::retire(const Nonce& nonce) {
     const std::lock_guard guard(mutex_);
     taken_.erase(nonce);
 }

@@ -20,7 +20,7 @@ public:
     /// It has no key any more, and will have none.
     void give_back(const Nonce& nonce);
     /// Its number is taken by what nobody knows of, and is not used again.
-    void change(const Nonce& nonce);
+    void retire(const Nonce& nonce);
 
 private:
     std::mutex mutex_;

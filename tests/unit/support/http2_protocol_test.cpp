@@ -63,7 +63,8 @@ TEST(Http2Protocol, WhatEtcdIsAskedIsSeen) {
     EXPECT_EQ(etcd_verb(call(puts)), EtcdVerb::guard);
     EXPECT_EQ(etcd_verb(call(compares + deletes)), EtcdVerb::leave);
     EXPECT_EQ(etcd_verb(call(compares + reads)), EtcdVerb::look);
-    EXPECT_EQ(etcd_verb(call(field(1, "the key of a range"))), std::nullopt);
+    EXPECT_EQ(etcd_verb(call(field(1, "key"))), EtcdVerb::leave);
+    EXPECT_EQ(etcd_verb(call(field(1, "the key of a range") + "\x40\x01")), std::nullopt);
     EXPECT_EQ(etcd_verb(call(number)), std::nullopt);
     EXPECT_EQ(etcd_verb(frame(data, 0, 1, message(number))), EtcdVerb::keep_alive);
     EXPECT_EQ(etcd_verb(frame(data, 0, 1, message(field(1, field(1, "key"))))), EtcdVerb::watch);

@@ -29,7 +29,7 @@ TEST(ASlot, IsUsedAgainTheLowestFirst) {
 TEST(ASlot, ThatIsTakenByAnUnknownOneIsNotUsedAgain) {
     Slots slots;
     slots.take(nonce(1));
-    slots.change(nonce(1));
+    slots.retire(nonce(1));
     EXPECT_EQ(slots.take(nonce(1)), 1U);
     slots.give_back(nonce(1));
     EXPECT_EQ(slots.take(nonce(2)), 1U);

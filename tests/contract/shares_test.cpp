@@ -128,7 +128,9 @@ TEST_P(Shares, APeakOfThreePermitsIsThree) {
                     while (seen < now && !peak.compare_exchange_weak(seen, now)) {
                     }
                     // A hand-over may take longer than a moment inside.
-                    if (round == 0) EXPECT_TRUE(await([&] { return peak >= 3; }));
+                    if (round == 0) {
+                        EXPECT_TRUE(await([&] { return peak >= 3; }));
+                    }
                     --inside;
                 }
             });

@@ -46,8 +46,7 @@ private:
 
 class EtcdChaos : public testing::Test {
 protected:
-    void contend(const std::stop_token& stop) {
-        const auto client = connect(cluster_.url());
+    void contend(const Client& client, const std::stop_token& stop) {
         auto mutex = client.mutex("orders", {.lease = 3s});
         while (!stop.stop_requested()) {
             try {
@@ -92,7 +91,8 @@ TEST_F(EtcdChaos, NoTwoTrustTheirHoldsAndNobodyIsLeftInLine) {
     {
         std::vector<std::jthread> contenders;
         for (int i = 0; i < 6; ++i) {
-            contenders.emplace_back([this](const std::stop_token& stop) { contend(stop); });
+            contenders.emplace_back([this, client = connect(cluster_.url())](
+                                        const std::stop_token& stop) { contend(client, stop); });
         }
         const auto end = Clock::now() + 20s;
         while (Clock::now() < end) disturb(random);

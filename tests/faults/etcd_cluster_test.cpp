@@ -84,6 +84,11 @@ TEST_F(EtcdMajority, AHoldSurvivesTheLeadersDeath) {
     EXPECT_GT(rival("orders").fence(), fence);
 }
 
+TEST_F(EtcdMajority, AClientThatComesDuringAnElectionWaitsForItsEnd) {
+    cluster_.leader().kill();
+    client_of_all().mutex("orders", patient()).acquire().release();
+}
+
 TEST_F(EtcdMajority, AHoldSurvivesAPausedLeader) {
     const auto user = client_of_all();
     auto hold = user.mutex("orders", patient()).acquire();

@@ -187,8 +187,8 @@ void EtcdWire::attempted(const std::shared_ptr<Call>& call, Due& due) {
 void EtcdWire::unserved(const std::shared_ptr<Call>& call, Moment now, Due& due) {
     if (!is_unsent(call->status)) call->repeated = true;
     members_.failed(call->member, now);
-    const bool hopeless =
-        call->endurance == Endurance::first_attempt && call->attempts >= members_.count();
+    const bool hopeless = call->endurance == Endurance::first_attempt &&
+                          call->attempts >= members_.count() && !is_of_member(call->status);
     if (hopeless) return give_up(call, failure_of(call->status, cluster_), due);
     if (now >= call->deadline) {
         return give_up(call, call->given_up ? timed_out() : failure_of(call->status, cluster_),

@@ -80,6 +80,10 @@ Refusal refusal_of(const grpc::Status& status) {
     }
 }
 
+bool is_of_member(const grpc::Status& status) {
+    return says(status, "etcdserver: ");
+}
+
 bool is_unsent(const grpc::Status& status) {
     return status.error_code() == StatusCode::UNAVAILABLE &&
            (says(status, "failed to connect") || says(status, "connections to all backends") ||

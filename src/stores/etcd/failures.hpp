@@ -21,6 +21,9 @@ enum class Refusal : std::uint8_t {
 };
 Refusal refusal_of(const grpc::Status& status);
 
+/// Whether a member says so itself: it is there, but cannot serve just now, as in an election.
+bool is_of_member(const grpc::Status& status);
+
 /// Whether it never reached a member.
 bool is_unsent(const grpc::Status& status);
 

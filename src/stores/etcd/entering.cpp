@@ -64,16 +64,14 @@ void Entering::complete(Result<std::vector<Entry>> result) {
 }
 
 void Entering::get_lease(Common& common) {
-    common.want_lease(
-        contenders_.front().lease, [self = shared_from_this()](const Result<Lease>& lease) {
-            if (!lease.ok()) return self->fail(lease.failure());
-            self->lease_ = lease.value();
-            const auto alive = self->common_.lock();
-            if (!alive) return;
-            const bool waits =
-                self->contenders_.size() == 1 && self->contenders_[0].patience == Patience::wait;
-            self->send(*alive, {self->contenders_.size(), waits});
-        });
+    common.want_lease(contenders_.front().lease,
+                      [self = shared_from_this()](const Result<Lease>& lease) {
+                          if (!lease.ok()) return self->fail(lease.failure());
+                          self->lease_ = lease.value();
+                          const auto alive = self->common_.lock();
+                          if (!alive) return;
+                          self->send(*alive, {self->contenders_.size(), self->waits_alone()});
+                      });
 }
 
 std::string Entering::key(std::size_t index) const {

@@ -37,8 +37,12 @@ void end_hold(Common& common, const PlaceText& place, const Nonce& nonce,
     messages::DeleteRangeRequest request;
     request.set_key(place.node);
     common.submit(std::move(request), [nonce, flight](Common& alive, const Deleted& answer) {
-        const bool answered_once = answer.result.ok() && !answer.repeated;
-        answered_once ? alive.slots.give_back(nonce) : alive.slots.retire(nonce);
+        const bool may_still_come = !answer.result.ok() || answer.repeated;
+        if (may_still_come) {
+            alive.slots.retire(nonce);
+        } else {
+            alive.slots.give_back(nonce);
+        }
         if (!answer.result.ok()) return flight->complete(answer.result.failure());
         const bool was_there = answer.result.value().deleted() > 0;
         if (!was_there && answer.repeated) return flight->complete(perhaps_done(alive.cluster()));

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "stores/zookeeper/ending.hpp"
 #include "stores/listed/note.hpp"
+#include "stores/zookeeper/ending.hpp"
 #include "stores/zookeeper/seat.hpp"
 
 namespace holdfast::inline v0::zookeeper {

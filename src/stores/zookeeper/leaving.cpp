@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "stores/listed/note.hpp"
 #include "stores/zookeeper/ending.hpp"
 #include "stores/zookeeper/failures.hpp"
-#include "stores/listed/note.hpp"
 
 namespace holdfast::inline v0::zookeeper {
 

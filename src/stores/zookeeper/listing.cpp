@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "stores/zookeeper/failures.hpp"
 #include "stores/listed/note.hpp"
+#include "stores/zookeeper/failures.hpp"
 
 namespace holdfast::inline v0::zookeeper {
 

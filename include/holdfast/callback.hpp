@@ -89,7 +89,7 @@ private:
     template <class Function>
     static constexpr bool fits =
         sizeof(Function) <= room_size &&
-        alignof(Function) <= alignof(void*) && std::is_nothrow_move_constructible_v<Function>;
+        alignof(void*) % alignof(Function) == 0 && std::is_nothrow_move_constructible_v<Function>;
 
     void clear() noexcept {
         if (body_ != nullptr) std::exchange(body_, nullptr)->destroy(room_);

@@ -16,6 +16,12 @@
 #ifdef HOLDFAST_MODULES
 #include "stores/module.hpp"
 #else
+#ifdef HOLDFAST_STORE_MYSQL
+#include "stores/mysql/mysql_store.hpp"
+#endif
+#ifdef HOLDFAST_STORE_POSTGRES
+#include "stores/postgres/postgres_store.hpp"
+#endif
 #ifdef HOLDFAST_STORE_REDIS
 #include "stores/redis/redis_store.hpp"
 #endif
@@ -106,6 +112,24 @@ std::shared_ptr<Store> open_redis(const StoreUrl& url) {
 using redis::open_redis;
 #endif
 #endif
+#ifdef HOLDFAST_STORE_MYSQL
+#ifdef HOLDFAST_MODULES
+std::shared_ptr<Store> open_mysql(const StoreUrl& url) {
+    return open_module("mysql", url);
+}
+#else
+using mysql::open_mysql;
+#endif
+#endif
+#ifdef HOLDFAST_STORE_POSTGRES
+#ifdef HOLDFAST_MODULES
+std::shared_ptr<Store> open_postgres(const StoreUrl& url) {
+    return open_module("postgres", url);
+}
+#else
+using postgres::open_postgres;
+#endif
+#endif
 #ifdef HOLDFAST_STORE_ZOOKEEPER
 #ifdef HOLDFAST_MODULES
 std::shared_ptr<Store> open_zookeeper(const StoreUrl& url) {
@@ -138,6 +162,12 @@ std::vector<Scheme> schemes() {
         {"zookeepers",
          open_zookeeper,
          {"auth", "password_file", "session", "tick", "tls_ca", "tls_cert", "tls_key"}},
+#endif
+#ifdef HOLDFAST_STORE_MYSQL
+        {"mysql", open_mysql, {"password_file", "tls", "tls_ca", "tls_cert", "tls_key"}},
+#endif
+#ifdef HOLDFAST_STORE_POSTGRES
+        {"postgres", open_postgres, {"password_file", "tls", "tls_ca", "tls_cert", "tls_key"}},
 #endif
     };
 }

@@ -1,0 +1,44 @@
+#include "stores/mysql/mysql_store.hpp"
+
+#include <string>
+#include <utility>
+
+#include "stores/mysql/failures.hpp"
+#include "stores/mysql/mysql_scripts.hpp"
+#include "stores/mysql/mysql_session.hpp"
+#include "stores/sql/sql_store.hpp"
+#include "stores/sql/words.hpp"
+
+namespace holdfast::inline v0::mysql {
+
+namespace {
+
+class MysqlDialect final : public sql::Dialect {
+public:
+    explicit MysqlDialect(sql::Address address) : address_(std::move(address)) {}
+
+    std::unique_ptr<sql::Session> open(Purpose purpose,
+                                       std::function<void()> resolved) const override {
+        const std::string sleeper = purpose == Purpose::pushes ? client_ : "";
+        return std::make_unique<MysqlSession>(address_, sleeper, std::move(resolved));
+    }
+    std::string_view schema() const override { return scripts::schema; }
+    Meaning meaning_of(const sql::ServerError& error) const override {
+        return mysql::meaning_of(error, address_);
+    }
+    const std::string& client() const override { return client_; }
+
+private:
+    const sql::Address address_;
+    const std::string client_ = sql::hex_of(sql::random_nonce());
+};
+
+}  // namespace
+
+std::shared_ptr<Store> open_mysql(const StoreUrl& url) {
+    const auto address =
+        sql::address_of(url, {.kind = "mysql", .port = 3306, .password_variable = "MYSQL_PWD"});
+    return sql::open_sql(address, std::make_shared<MysqlDialect>(address));
+}
+
+}  // namespace holdfast::inline v0::mysql

@@ -1,0 +1,76 @@
+-- Extends a lease, and admits whom a place is reserved for, or who may take a free one. Never
+-- re-creates. Answers as enter does.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_renew_one(
+    IN line_id BINARY(32), IN its_capacity BIGINT,
+    IN its_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin, IN line_fence BIGINT,
+    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_lease BIGINT,
+    IN now_is BIGINT)
+SQL SECURITY INVOKER
+body: BEGIN
+    DECLARE its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin;
+    DECLARE its_ticket, its_weight, its_fence, its_lease_end, held BIGINT;
+    DECLARE next CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
+    SELECT phase, ticket, weight, fence, lease_end
+        INTO its_phase, its_ticket, its_weight, its_fence, its_lease_end
+        FROM holdfast_contenders WHERE line = line_id AND nonce = its_nonce;
+    IF its_lease_end <= now_is THEN
+        CALL holdfast_1_remove(line_id, its_nonce);
+        CALL holdfast_1_advance(line_id, its_capacity, its_fairness, now_is, its_nonce, TRUE);
+        SELECT 0, 0, 0, -1;
+        SET @holdfast_stopped = TRUE;
+        LEAVE body;
+    END IF;
+    UPDATE holdfast_contenders
+        SET phase = IF(phase = 'lapsed', 'waiting', phase), lease_end = now_is + its_lease * 1000,
+            told_at = 0
+        WHERE line = line_id AND nonce = its_nonce;
+    IF its_phase IN ('waiting', 'lapsed') THEN
+        CALL holdfast_1_advance(line_id, its_capacity, its_fairness, now_is, its_nonce, FALSE);
+        SELECT phase INTO its_phase FROM holdfast_contenders
+            WHERE line = line_id AND nonce = its_nonce;
+        CALL holdfast_1_held(line_id, held);
+        IF its_phase = 'waiting' AND (its_fairness = 'f' OR its_weight > its_capacity - held) THEN
+            SET @holdfast_stopped = TRUE;
+            CALL holdfast_1_still_waiting(line_id, its_nonce, now_is);
+            LEAVE body;
+        END IF;
+    END IF;
+    IF its_phase <> 'admitted' THEN
+        CALL holdfast_1_next_fence(line_id, line_fence, now_is, its_fence);
+        IF its_fence IS NULL THEN
+            SELECT 'fence', line_fence;
+            SET @holdfast_stopped = TRUE;
+            LEAVE body;
+        END IF;
+        UPDATE holdfast_contenders SET phase = 'admitted', fence = its_fence, since = now_is
+            WHERE line = line_id AND nonce = its_nonce;
+        IF its_phase = 'waiting' THEN
+            -- A barger left the line from wherever it stood: whoever is first now must know.
+            SELECT nonce INTO next FROM holdfast_contenders
+                WHERE line = line_id AND phase = 'waiting' AND lease_end > now_is
+                ORDER BY ticket LIMIT 1;
+            IF next IS NOT NULL THEN CALL holdfast_1_tell(line_id, next, 'w', now_is); END IF;
+        END IF;
+    END IF;
+    SELECT 3, its_ticket, its_fence, -1;
+END;
+
+-- Called for many in one transaction, sorted by name, so that two never wait for each other.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_renew(
+    IN its_name TEXT CHARACTER SET ascii COLLATE ascii_bin,
+    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_lease BIGINT)
+SQL SECURITY INVOKER
+body: BEGIN
+    DECLARE line_id BINARY(32);
+    DECLARE line_capacity, line_ticket, line_fence, now_is BIGINT;
+    DECLARE line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin;
+    CALL holdfast_1_lock(its_name, line_id, line_capacity, line_fairness, line_ticket, line_fence);
+    IF NOT EXISTS (SELECT 1 FROM holdfast_contenders
+                   WHERE line = line_id AND nonce = its_nonce AND phase <> 'left') THEN
+        SELECT 0, 0, 0, -1;
+        LEAVE body;
+    END IF;
+    CALL holdfast_1_now(now_is);
+    CALL holdfast_1_renew_one(line_id, line_capacity, line_fairness, line_fence, its_nonce,
+                              its_lease, now_is);
+END;

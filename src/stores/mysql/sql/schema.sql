@@ -1,0 +1,17 @@
+-- !sql
+-- Everything that holdfast keeps and runs in a MySQL or MariaDB database. Repeating it changes
+-- nothing. The number in the procedures' names is that of this layout: clients of another version
+-- of holdfast bring procedures of their own, and find the same rows.
+--
+-- Procedures only: to create a function needs a right of its own where there is a binary log. The
+-- same algorithm, step by step, as in the functions for PostgreSQL. A request is sent as
+--     START TRANSACTION; CALL holdfast_1_VERB(...); CALL holdfast_1_commit();
+-- in one go, in a session with READ COMMITTED and time_zone = '+00:00'.
+
+-- include tables.sql
+-- include line.sql
+-- include moving.sql
+-- include enter.sql
+-- include renew.sql
+-- include leave.sql
+-- include inspect.sql

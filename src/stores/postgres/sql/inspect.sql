@@ -1,0 +1,49 @@
+-- Who holds and who waits, in ticket order. Shows nothing that is over, and ends nothing.
+CREATE OR REPLACE FUNCTION holdfast_1_rows(the_line holdfast_lines, now bigint)
+RETURNS SETOF text[] LANGUAGE sql AS $$
+    SELECT ARRAY[the_line.name, the_line.capacity::text, the_line.fairness,
+                 CASE WHEN phase = 'admitted' OR (phase = 'offered' AND claim_end > now)
+                     THEN 'holder' ELSE 'waiter' END,
+                 nonce, owner, weight::text, fence::text, ((lease_end - now) / 1000)::text, host,
+                 pid::text, greatest((now - since) / 1000, 0)::text, ticket::text]
+        FROM holdfast_contenders
+        WHERE line = the_line.id AND phase <> 'left' AND lease_end > now ORDER BY ticket
+$$;
+
+CREATE OR REPLACE FUNCTION holdfast_1_inspect(prefix text)
+RETURNS SETOF text[] LANGUAGE sql AS $$
+    SELECT holdfast_1_rows(found_line, holdfast_1_now())
+        FROM holdfast_lines found_line WHERE starts_with(name, prefix)
+$$;
+
+CREATE OR REPLACE FUNCTION holdfast_1_look_at(its_name text)
+RETURNS SETOF text[] LANGUAGE sql AS $$
+    SELECT holdfast_1_rows(found_line, holdfast_1_now())
+        FROM holdfast_lines found_line WHERE id = sha256(convert_to(its_name, 'UTF8'))
+$$;
+
+-- Removes what is over and nobody needs any more: contenders whose lease has ended, and resources
+-- that nobody contends for, once the clock alone makes the next fence larger.
+CREATE OR REPLACE FUNCTION holdfast_1_sweep()
+RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    now bigint := holdfast_1_now();
+    one record;
+    contenders bigint := 0;
+    lines bigint := 0;
+    ended bigint;
+BEGIN
+    FOR one IN SELECT id FROM holdfast_lines ORDER BY name FOR UPDATE SKIP LOCKED LOOP
+        DELETE FROM holdfast_contenders c WHERE line = one.id AND lease_end <= now
+            AND NOT EXISTS (SELECT FROM holdfast_contenders other
+                            WHERE other.line = one.id AND other.fence = c.fence
+                                AND other.nonce <> c.nonce AND c.fence > 0);
+        GET DIAGNOSTICS ended = ROW_COUNT;
+        contenders := contenders + ended;
+        DELETE FROM holdfast_lines WHERE id = one.id AND last_fence < now - 86400000000
+            AND NOT EXISTS (SELECT FROM holdfast_contenders WHERE line = one.id);
+        GET DIAGNOSTICS ended = ROW_COUNT;
+        lines := lines + ended;
+    END LOOP;
+    RETURN ARRAY[contenders::text, lines::text];
+END $$;

@@ -48,15 +48,6 @@ void append_call(std::string_view verb, const std::vector<std::string>& words, s
     text += ");";
 }
 
-/// Under another isolation a statement after the lock would not see what was done before it was
-/// had. The server gives up when nobody waits any more.
-std::string greeting_for(const sql::Address& address) {
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(address.request_timeout);
-    return "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;SET autocommit=1,"
-           "time_zone='+00:00',innodb_lock_wait_timeout=" +
-           std::to_string(seconds.count());
-}
-
 /// A peer that is gone without a word is noticed by the kernel: no query is spent on it.
 void keep_alive(int descriptor) {
     const auto set = [&](int level, int option, int value) {
@@ -71,9 +62,9 @@ void keep_alive(int descriptor) {
 
 }  // namespace
 
-MysqlSession::MysqlSession(const sql::Address& address, std::string sleeper,
-                           std::function<void()> resolved)
-    : address_(address), sleeper_(std::move(sleeper)) {
+MysqlSession::MysqlSession(const sql::Address& address, std::string client,
+                           sql::Dialect::Purpose purpose, std::function<void()> resolved)
+    : address_(address), client_(std::move(client)), purpose_(purpose) {
     resolution_.emplace(address_, std::move(resolved));
     resolve();
 }
@@ -201,8 +192,7 @@ void MysqlSession::finished_step() {
             if (connected_ == nullptr) return fail();
             keep_alive(mysql_get_socket(connection_.get()));
             stage_ = Stage::greeting;
-            return send(greeting_for(address_) +
-                        (sleeper_.empty() ? "" : ";CALL holdfast_1_hang_bell('" + sleeper_ + "')"));
+            return send(greeting());
         case Step::querying:
             return query_done();
         case Step::storing:
@@ -264,11 +254,28 @@ void MysqlSession::answered() {
     }
 }
 
+/// Under another isolation a statement after the lock would not see what was done before it was
+/// had. The server gives up when nobody waits any more.
+std::string MysqlSession::greeting() const {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(address_.request_timeout);
+    std::string text =
+        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;SET autocommit=1,"
+        "time_zone='+00:00',innodb_lock_wait_timeout=" +
+        std::to_string(seconds.count()) + ";";
+    if (purpose_ == sql::Dialect::Purpose::pushes) {
+        append_call("hang_bell", {client_}, text);
+    } else {
+        // What the session where the client sleeps waits for.
+        text += "DO GET_LOCK('holdfast_" + client_ + "_awake',0)";
+    }
+    return text;
+}
+
 void MysqlSession::greeted() {
     if (reply_.error) return fail(meaning_of(*reply_.error, address_).failure);
     state_ = State::idle;
     stage_ = Stage::requests;
-    if (sleeper_.empty()) return;
+    if (purpose_ == sql::Dialect::Purpose::requests) return;
     stage_ = Stage::sleeping;
     sleep_again();
 }
@@ -278,7 +285,7 @@ void MysqlSession::sleep_again() {
     std::string seen;
     for (const std::string& moment : seen_) seen += (seen.empty() ? "" : ",") + moment;
     std::string text;
-    append_call("listen", {sleeper_, seen, "3600"}, text);
+    append_call("listen", {client_, seen, "3600"}, text);
     send(std::move(text));
 }
 

@@ -11,6 +11,7 @@
 
 #include "stores/net/resolver.hpp"
 #include "stores/sql/address.hpp"
+#include "stores/sql/dialect.hpp"
 #include "stores/sql/session.hpp"
 
 namespace holdfast::inline v0::mysql {
@@ -18,9 +19,10 @@ namespace holdfast::inline v0::mysql {
 /// A session by libmariadb, which serves both kinds of servers.
 class MysqlSession final : public sql::Session {
 public:
-    /// `sleeper`: the client that sleeps in it until it is told something; empty when it is for
-    /// requests. The address must outlive this.
-    MysqlSession(const sql::Address& address, std::string sleeper, std::function<void()> resolved);
+    /// For pushes, the client sleeps in it until it is told something. The address must outlive
+    /// this.
+    MysqlSession(const sql::Address& address, std::string client, sql::Dialect::Purpose purpose,
+                 std::function<void()> resolved);
 
     State state() const noexcept override { return state_; }
     void advance() override;
@@ -50,6 +52,7 @@ private:
     void stored();
     void moved_on();
     void answered();
+    std::string greeting() const;
     void greeted();
     void sleep_again();
     void woken();
@@ -58,7 +61,8 @@ private:
     void fail(Failure failure);
 
     const sql::Address& address_;
-    const std::string sleeper_;
+    const std::string client_;
+    const sql::Dialect::Purpose purpose_;
     std::optional<net::Resolution> resolution_;
     Connection connection_{nullptr, mysql_close};
     std::string host_;

@@ -19,8 +19,7 @@ public:
 
     std::unique_ptr<sql::Session> open(Purpose purpose,
                                        std::function<void()> resolved) const override {
-        const std::string sleeper = purpose == Purpose::pushes ? client_ : "";
-        return std::make_unique<MysqlSession>(address_, sleeper, std::move(resolved));
+        return std::make_unique<MysqlSession>(address_, client_, purpose, std::move(resolved));
     }
     std::string_view schema() const override { return scripts::schema; }
     Meaning meaning_of(const sql::ServerError& error) const override {

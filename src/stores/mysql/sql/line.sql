@@ -108,15 +108,24 @@ END;
 
 -- Sleeps until something is told to the client that is not in `seen` yet (their told_at), and shows
 -- all that is told. What is told before the sleep began is found, what comes during it wakes.
+--
+-- It sleeps by waiting for a lock that another session of the client has: so it ends with the
+-- client. Out of SLEEP() a session wakes by one mutex for all of them, and only when its own hour is
+-- over if the client is gone; that is for the moment in which there is no other session.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_listen(
     IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN seen MEDIUMTEXT,
     IN seconds INT)
 SQL SECURITY INVOKER
 BEGIN
+    DECLARE awake VARCHAR(64) CHARACTER SET ascii DEFAULT CONCAT('holdfast_', its_client, '_awake');
     IF NOT EXISTS (SELECT 1 FROM holdfast_contenders
                    WHERE client = its_client AND told_at > 0 AND FIND_IN_SET(told_at, seen) = 0)
     THEN
-        DO SLEEP(seconds);
+        IF IS_USED_LOCK(awake) IS NULL THEN
+            DO SLEEP(1);
+        ELSEIF GET_LOCK(awake, seconds) = 1 THEN
+            DO RELEASE_LOCK(awake);
+        END IF;
     END IF;
     SELECT nonce, told, told_at FROM holdfast_contenders
         WHERE client = its_client AND told_at > 0;

@@ -1,6 +1,8 @@
 #include "stores/sql/sql_wire.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::inline v0::sql {
@@ -11,8 +13,15 @@ namespace {
 
 /// A server has a process or a thread for each.
 constexpr std::size_t most_sessions = 4;
+/// How many of those that are not under way yet are looked at, however many there are.
+constexpr std::ptrdiff_t farthest_look = 64;
 /// How long a request that met a deadlock, or a server that starts, is held back.
 constexpr auto passing_trouble = 5ms;
+
+/// Empty of a request for several: those are in no order.
+std::string_view resource_of(const Call& call) {
+    return call.rows.size() == 1 ? std::string_view(call.rows.front().front()) : std::string_view();
+}
 
 Failure timed_out(const Address& address) {
     return {errc::unreachable, Effect::none,
@@ -125,7 +134,7 @@ void SqlWire::refused(Slot& slot, const ServerError& error, Due& due) {
         case Dialect::Remedy::again:
             held_back_until_ = BootClock::now() + passing_trouble;
             request.trouble = std::move(meaning.failure);
-            outbox_.push_back(std::move(slot.request));
+            outbox_.push_front(std::move(slot.request));
             return;
         case Dialect::Remedy::reconnect:
             slot.session.reset();
@@ -165,34 +174,46 @@ void SqlWire::attempt_failed(const Failure& failure, Due& due) {
     }
 }
 
+/// The first for whose resource nothing is under way. They would wait for each other in the server
+/// all the same, by the resource's row, and on several connections in any order.
+SqlWire::Requests::iterator SqlWire::next_to_go() {
+    const auto is_under_way = [&](const std::unique_ptr<Request>& request) {
+        const std::string_view resource = resource_of(request->call);
+        return !resource.empty() && std::ranges::any_of(slots_, [&](const Slot& slot) {
+            return slot.request && resource_of(slot.request->call) == resource;
+        });
+    };
+    const auto last = outbox_.begin() + std::min(std::ssize(outbox_), farthest_look);
+    const auto found = std::find_if_not(outbox_.begin(), last, is_under_way);
+    return found == last ? outbox_.end() : found;
+}
+
 void SqlWire::hand_out() {
     if (held_back_until_ != Moment{}) {
         if (BootClock::now() < held_back_until_) return;
         held_back_until_ = {};
     }
     for (Slot& slot : slots_) {
-        if (outbox_.empty()) return;
         if (!slot.session || !slot.idle()) continue;
-        slot.request = std::move(outbox_.front());
-        outbox_.pop_front();
+        const auto next = next_to_go();
+        if (next == outbox_.end()) return;
+        slot.request = std::move(*next);
+        outbox_.erase(next);
         slot.session->ask(slot.request->call);
         // Whoever leads is to poll for room.
         if ((slot.session->wanted() & POLLOUT) != 0) bell_.ring();
     }
 }
 
+/// One at a time, when all others are busy.
 void SqlWire::open_more(Moment now) {
-    const auto is_opening = [](const Slot& slot) {
-        return slot.session->state() == Session::State::opening;
-    };
-    auto opening = static_cast<std::size_t>(std::ranges::count_if(slots_, is_opening));
-    while (opening < outbox_.size() && slots_.size() < most_sessions &&
-           held_back_until_ == Moment{} && now >= backoff_.next()) {
-        slots_.push_back(
-            {.session = dialect_->open(Dialect::Purpose::requests, [bell = bell_] { bell.ring(); }),
-             .open_until = now + address_.connect_timeout});
-        ++opening;
-    }
+    const bool opening = std::ranges::any_of(
+        slots_, [](const Slot& slot) { return slot.session->state() == Session::State::opening; });
+    if (opening || slots_.size() == most_sessions || now < backoff_.next()) return;
+    if (held_back_until_ != Moment{} || next_to_go() == outbox_.end()) return;
+    slots_.push_back(
+        {.session = dialect_->open(Dialect::Purpose::requests, [bell = bell_] { bell.ring(); }),
+         .open_until = now + address_.connect_timeout});
 }
 
 void SqlWire::expire(Moment now, Due& due) {

@@ -33,7 +33,8 @@ struct Answer {
 /// The connections of one client to a server: a handful for the requests of all threads, made when
 /// all others are busy, and one more that brings what is told to waiters, made when somebody first
 /// listens. A request is handed to a connection by whoever makes it, and whoever waits reads for
-/// everybody.
+/// everybody. Requests for one resource go one after the other, in the order in which they were
+/// made: so a line has that order too.
 ///
 /// Whatever was under way when a connection breaks is sent again on the next one, until its time is
 /// up: every request of ours may be repeated.
@@ -95,6 +96,7 @@ private:
     void refused(Slot& slot, const ServerError& error, Due& due);
     void broken(Slot& slot, Moment now, Due& due);
     void attempt_failed(const Failure& failure, Due& due);
+    Requests::iterator next_to_go();
     void hand_out();
     void open_more(Moment now);
     void expire(Moment now, Due& due);

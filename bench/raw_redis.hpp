@@ -72,20 +72,27 @@ public:
         : redis_(redis),
           enter_(redis.load(holdfast::redis::scripts::holdfast_enter)),
           leave_(redis.load(holdfast::redis::scripts::holdfast_leave)),
-          key_("{holdfast/" + name + "}"),
-          owner_(owner),
-          pid_(std::to_string(getpid())) {
+          key_("{holdfast/" + name + "}") {
         std::array<char, 256> host{};
         gethostname(host.data(), host.size() - 1);
-        host_ = host.data();
+        for (const std::string& text :
+             {std::string(31, 'c'), owner, std::string(host.data()), std::to_string(getpid())}) {
+            if (text.size() < 32) {
+                who_ += static_cast<char>(0xa0U | text.size());
+            } else {
+                who_ += '\xd9';
+                who_ += static_cast<char>(text.size());
+            }
+            who_ += text;
+        }
     }
 
     void acquire() {
         std::snprintf(nonce_.data(), nonce_.size(), "%016x%016x", static_cast<unsigned>(getpid()),
                       ++nonces_);
-        const auto reply = redis_.call(std::array<std::string_view, 15>{
-            "EVALSHA", enter_, "1", key_, nonce_.data(), client_, owner_, host_, pid_, "1000000000",
-            "1000000000", "f", "w", "30000", "0"});
+        const auto reply = redis_.call(
+            std::array<std::string_view, 12>{"EVALSHA", enter_, "1", key_, nonce_.data(), who_,
+                                             "1000000000", "1000000000", "f", "w", "30000", "0"});
         expect_admitted(*reply);
     }
     void release() {
@@ -107,10 +114,7 @@ private:
     const std::string enter_;
     const std::string leave_;
     const std::string key_;
-    const std::string client_ = std::string(32, 'c');
-    const std::string owner_;
-    std::string host_;
-    const std::string pid_;
+    std::string who_;  ///< in MessagePack
     unsigned nonces_ = 0;
     std::array<char, 33> nonce_{};
 };

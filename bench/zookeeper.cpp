@@ -79,7 +79,7 @@ struct Comparison {
 constexpr int pair_rounds = 60;
 constexpr int pairs_a_round = 25;
 /// Until Java has compiled what it runs.
-constexpr int pairs_to_warm_up = 3000;
+constexpr int rounds_to_warm_up = 120;
 
 void uncontended(bench::Report& report) {
     const auto server = usual_server();
@@ -88,7 +88,7 @@ void uncontended(bench::Report& report) {
         Curator curator(*server);
         auto client = holdfast::connect(server->url());
         auto mutex = client.mutex("uncontended");
-        curator.pairs(pairs_to_warm_up);
+        for (int round = 0; round < rounds_to_warm_up; ++round) curator.pairs(pairs_a_round);
         pair(mutex);
         Samples theirs;
         Samples ours;
@@ -107,7 +107,7 @@ void uncontended(bench::Report& report) {
 // --- eight in line ------------------------------------------------------------------------------
 
 constexpr int contenders = 8;
-constexpr int contest_rounds = 9;
+constexpr int contest_rounds = 15;
 constexpr auto contest = 1s;
 
 /// Threads with a client each, as Curator's.

@@ -29,7 +29,8 @@ class Context;
 /// A contender, as a listing shows it.
 struct ContenderInfo {
     std::string owner;
-    /// 0 while it waits, or has not yet claimed what it was offered; and always of a foreign one.
+    /// 0 while it waits, or has not yet claimed what it was offered; and of a foreign one where the
+    /// store numbers nobody by itself (Redis).
     std::uint64_t fence = 0;
     std::chrono::milliseconds lease_left{0};  ///< negative: a foreign one's that never ends
     std::uint64_t weight = 0;
@@ -38,8 +39,7 @@ struct ContenderInfo {
     int pid = 0;            ///< as that host counts; 0: the store does not know
     /// How long it has held or, of a waiter, waited. Unset: the store does not know.
     std::optional<std::chrono::milliseconds> age = std::nullopt;
-    /// Holds a lock that holdfast shares with other libraries (?layout=) and took it by one of
-    /// those.
+    /// Contends for a lock that holdfast shares with other libraries, by one of those.
     bool foreign = false;
 };
 
@@ -93,8 +93,8 @@ public:
     /// hold is not touched. Its holder learns of it with its next renewal, a third of its lease at
     /// the latest, as Loss::ended, and may work on until then beside the next one: the fence is for
     /// that. May be repeated. Throws Error when the store cannot be asked.
-    /// Fence 0 ends the foreign holders that there are at this moment, which have none, and nobody
-    /// who came later. Whether and when such a holder learns of it depends on its own library.
+    /// Fence 0 ends the foreign holders without one that there are at this moment, and nobody who
+    /// came later. Whether and when such a holder learns of it depends on its own library.
     bool break_hold(std::string_view name, std::uint64_t fence) const;
 
     /// For a process that outlives this one and ends what its holds guarded: a new descriptor, the

@@ -59,12 +59,15 @@ bool Keeper::lengthen(std::span<const std::shared_ptr<Kept>> kept,
     answered({kept.begin(), kept.end()}, sent, result);
     if (!result.ok()) return false;
     const std::lock_guard guard(mutex_);
-    for (const auto& one : kept) {
-        if (one->deadline_) count_from(*one, sent, lease);
+    bool granted = true;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        Kept& one = *kept[i];
+        const Moment from = result.value()[i].counted_from.value_or(sent);
+        const Moment until = valid_until(from, lease);
+        if (one.deadline_ && until > one.valid_until()) trust(one, from, lease);
+        granted = granted && one.deadline_ && one.valid_until() >= until;
     }
-    return std::ranges::all_of(kept, [&](const std::shared_ptr<Kept>& one) {
-        return one->deadline_ && one->valid_until() == valid_until(sent, lease);
-    });
+    return granted;
 }
 
 /// Not while a renewal of one of them is on its way: it might shorten the lease again, unnoticed.
@@ -99,6 +102,10 @@ void Keeper::drop(Kept& kept) {
 void Keeper::count_from(Kept& kept, Moment from, std::chrono::milliseconds lease) {
     if (from < kept.counted_from_) return;
     kept.counted_from_ = from;
+    trust(kept, from, lease);
+}
+
+void Keeper::trust(Kept& kept, Moment from, std::chrono::milliseconds lease) {
     kept.valid_until_.store(valid_until(from, lease), std::memory_order_release);
     auto node = deadlines_.extract(*kept.deadline_);
     node.key() = told_at(from, lease);

@@ -97,6 +97,7 @@ private:
     void answered(const Batch& batch, Moment sent, const Result<std::vector<Standing>>& result);
     void tell_overdue();
     void count_from(Kept& kept, Moment from, std::chrono::milliseconds lease);
+    void trust(Kept& kept, Moment from, std::chrono::milliseconds lease);
     bool take_out_of_agenda(std::span<const std::shared_ptr<Kept>> kept);
     void schedule_renewal(Kept& kept, std::shared_ptr<Kept> owned, Moment due);
     void drop(Kept& kept);

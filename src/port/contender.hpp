@@ -100,8 +100,8 @@ struct Place {
     int pid = 0;                              ///< 0: unknown
     /// Since it was admitted or, of one that is not, since it entered. Unset: unknown.
     std::optional<std::chrono::milliseconds> age = std::nullopt;
-    /// A holder that took the lock by other means than ours: it has no fence, and its ticket no
-    /// nonce.
+    /// One that contends for the lock by other means than ours. It has a fence only where the store
+    /// gives everybody one.
     bool foreign = false;
 };
 

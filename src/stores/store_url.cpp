@@ -183,17 +183,14 @@ std::string harmless(std::string_view query, std::string_view scheme) {
 }
 
 std::string without_password(std::string_view url, const RawUrl& raw) {
-    const std::string_view rest(raw.hosts.data(), url.data() + url.size());
-    const std::string_view before_query = cut(rest, '?').first;
     const std::string query = harmless(raw.query, raw.scheme);
-    if (raw.userinfo.empty()) {
-        return std::string(cut(url, '?').first) + query;
-    }
+    if (raw.userinfo.empty()) return std::string(cut(url, '?').first) + query;
+    const std::string_view behind_user(raw.hosts.data(), url.data() + url.size());
     const std::string_view user = cut(raw.userinfo, ':').first;
     std::string shown(raw.scheme);
     shown += "://";
     if (!user.empty()) shown.append(user).append("@");
-    return shown.append(before_query).append(query);
+    return shown.append(cut(behind_user, '?').first).append(query);
 }
 
 std::string lower(std::string_view text) {

@@ -38,7 +38,9 @@ protected:
     }
     void expect_three_at_most() const {
         EXPECT_EQ(arena_->meetings, 0);
-        EXPECT_EQ(arena_->peak, 3);
+        EXPECT_LE(arena_->peak, 3);
+        // That all three meet is luck where a hand-off takes longer than the work.
+        EXPECT_GE(arena_->peak, 2);
         expect_nothing_left();
     }
 

@@ -53,7 +53,7 @@ private:
 #endif
 
 #ifdef HOLDFAST_STORE_MYSQL
-class MariadbSite final : public Site {
+class MysqlSite final : public Site {
 public:
     std::string url() const override { return MariadbServer::shared().url(); }
 
@@ -127,8 +127,8 @@ std::vector<StoreUnderTest> stores() {
          .rounds = 200},
 #endif
 #ifdef HOLDFAST_STORE_MYSQL
-        {.name = "mariadb",
-         .make = make<MariadbSite>,
+        {.name = "mysql",
+         .make = make<MysqlSite>,
          .between_processes = true,
          .notices_death = false,
          .rounds = 40},

@@ -185,7 +185,7 @@ TEST_F(RedisRefusals, AUserWhoMayNotWriteThatKeyIsTold) {
 }
 
 TEST_F(RedisRefusals, AUserWhoMayNotRunACommandOfAScriptIsTold) {
-    for (const std::string command : {"hset", "hmget", "time", "mget"}) {
+    for (const std::string command : {"hset", "hmget", "time", "exists"}) {
         SCOPED_TRACE(command);
         make_user({"~*", "&*", "+@all", "-" + command});
         const Error error = acquire_in_vain(client_as("alice"));
@@ -245,11 +245,8 @@ protected:
 
 TEST_F(RedisWrongType, UnderAKeyThatEnterReadsIsToldAndNothingIsTouched) {
     const std::pair<std::string, std::string> cases[] = {
-        {"holdfast", "{holdfast/orders}"},
-        {"holdfast", "{holdfast/orders}:fence"},
-        {"plain", "orders"},
-        {"plain", "holdfast_fence:{orders}"},
-        {"redisson", "orders"},
+        {"holdfast", "{holdfast/orders}"},       {"plain", "orders"},
+        {"plain", "holdfast_fence:{orders}"},    {"redisson", "orders"},
         {"redisson", "holdfast_fence:{orders}"},
     };
     for (const auto& [layout, key] : cases) {

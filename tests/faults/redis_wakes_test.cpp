@@ -64,11 +64,13 @@ TEST_P(RedisWakes, ManyWaitersAllComeThroughWhileTheirConnectionsAreKilled) {
     constexpr int rounds = 12;
     volatile int counter = 0;
     std::atomic<int> done{0};
+    // Before anything is killed: connect() itself makes one attempt.
+    std::vector<Client> clients;
+    for (int i = 0; i < threads; ++i) clients.push_back(i % 2 == 0 ? ours_ : rival());
     {
         std::vector<std::jthread> contenders;
-        for (int i = 0; i < threads; ++i) {
-            contenders.emplace_back([&, i] {
-                const Client own = i % 2 == 0 ? ours_ : rival();
+        for (const Client& own : clients) {
+            contenders.emplace_back([&] {
                 auto mutex = own.mutex("orders", {.lease = 20s});
                 for (int round = 0; round < rounds; ++round) {
                     const auto hold = mutex.acquire();

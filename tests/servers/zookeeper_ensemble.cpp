@@ -32,7 +32,9 @@ ZookeeperEnsemble::ZookeeperEnsemble(const ZookeeperOptions& options)
 }
 
 ZookeeperOptions ZookeeperEnsemble::options_of(std::size_t index, ZookeeperOptions options) const {
-    std::vector<std::string> settings = {"initLimit=6", "syncLimit=4", "cnxTimeout=500"};
+    std::vector<std::string> settings = {"initLimit=6", "syncLimit=4", "cnxTimeout=500",
+                                         "fastleader.minNotificationInterval=50",
+                                         "fastleader.maxNotificationInterval=500"};
     for (std::size_t other = 0; other < size; ++other) {
         settings.push_back(line_of(other, network_.ports(index, other)));
     }

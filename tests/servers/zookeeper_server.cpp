@@ -24,9 +24,8 @@ constexpr std::chrono::milliseconds patience_with_one_that_starts = 250ms;
 /// Nothing when it is not there, or silent for so long.
 std::optional<std::string> answer_of(int port, const std::string& word,
                                      std::chrono::milliseconds limit) {
-    const Socket socket = connect_to_port(port);
+    const Socket socket = connect_to_port(port, limit);
     if (!socket) return std::nullopt;
-    limit_waiting(socket, limit);
     if (!send_all(socket, word)) return std::nullopt;
     std::string answer;
     char buffer[16 * 1024];
@@ -113,6 +112,8 @@ void ZookeeperServer::write_key_store() const {
 std::vector<std::string> ZookeeperServer::command_line() const {
     std::vector<std::string> words{HOLDFAST_TEST_JAVA};
     words.insert(words.end(), flags_for_a_quick_start.begin(), flags_for_a_quick_start.end());
+    // See archive_classes.py. Java does without when it is not what it expects.
+    words.emplace_back("-XX:SharedArchiveFile=" HOLDFAST_TEST_ZOOKEEPER_CLASSES);
     words.push_back("-Dorg.slf4j.simpleLogger.logFile=" + file("log").string());
     if (options_.reaps_every) {
         words.push_back("-Dznode.container.checkIntervalMs=" +
@@ -134,9 +135,14 @@ void ZookeeperServer::start() {
 
 void ZookeeperServer::await_serving() {
     bool ended = false;
+    // The port for TLS is opened after the other one.
+    const auto serves = [&] {
+        return !mode().empty() &&
+               (!options_.tls || connect_to_port(tls_port(), patience_with_one_that_starts));
+    };
     const bool decided = await([&] {
         ended = process_->ended(0ms).has_value();
-        return ended || !mode().empty();
+        return ended || serves();
     });
     if (!decided || ended) {
         throw std::runtime_error("ZooKeeper on port " + std::to_string(port()) +
@@ -154,6 +160,13 @@ void ZookeeperServer::kill() {
 void ZookeeperServer::restart() {
     start();
     await_serving();
+}
+
+void ZookeeperServer::restart_empty() {
+    kill();
+    std::filesystem::remove_all(file("data"));
+    write_configuration();
+    restart();
 }
 
 std::string ZookeeperServer::url_through(int port) const {

@@ -72,6 +72,8 @@ public:
     /// As restart(), but does not wait.
     void start();
     void await_serving();
+    /// As restart(), but of all that it knew nothing is left.
+    void restart_empty();
     /// Returns when it stands still: connections are accepted by the kernel, but nothing answers.
     void pause() const { process_->stop(); }
     void resume() const { process_->go_on(); }

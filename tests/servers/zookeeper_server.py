@@ -32,6 +32,7 @@ class ZookeeperServer:
         self._write_configuration()
         self._process = subprocess.Popen(
             java(
+                f"-XX:SharedArchiveFile={os.environ['HOLDFAST_TEST_ZOOKEEPER_CLASSES']}",
                 f"-Dorg.slf4j.simpleLogger.logFile={self._folder / 'log'}",
                 "-Dznode.container.checkIntervalMs=100",
                 "-Dznode.container.maxPerMinute=1000000",

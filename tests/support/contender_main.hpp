@@ -90,9 +90,11 @@ private:
     Mutex& mutex(std::istringstream& words) {
         std::string name;
         int lease = 60'000;
-        words >> name >> lease;
-        locks_.emplace_back(
-            new Mutex(client_.mutex(name, {.lease = std::chrono::milliseconds{lease}})));
+        std::string fairness;
+        words >> name >> lease >> fairness;
+        LockOptions options{.lease = std::chrono::milliseconds{lease}};
+        if (fairness == "barging") options.fairness = Fairness::barging;
+        locks_.emplace_back(new Mutex(client_.mutex(name, options)));
         return *locks_.back();
     }
 

@@ -43,8 +43,11 @@ int milliseconds_until(std::optional<Moment> moment) {
 
 }  // namespace
 
-FaultProxy::FaultProxy(int server_port)
-    : server_port_(server_port), bell_(make_bell()), listener_(listen_on(port_.number())) {
+FaultProxy::FaultProxy(int server_port, MakeProtocol protocol)
+    : server_port_(server_port),
+      protocol_(protocol),
+      bell_(make_bell()),
+      listener_(listen_on(port_.number())) {
     thread_ = std::thread([this] { run(); });
 }
 
@@ -190,8 +193,8 @@ void FaultProxy::read_where(const std::vector<pollfd>& polled) {
 
 void FaultProxy::take_new_connections() {
     while (Socket client = listener_ ? accept_from(listener_) : Socket()) {
-        connections_.emplace_back(std::move(client), start_connecting(server_port_), rules_,
-                                  counts_);
+        connections_.emplace_back(std::move(client), start_connecting(server_port_), protocol_(),
+                                  rules_, counts_);
         ++counts_.connections;
     }
 }

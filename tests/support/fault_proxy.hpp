@@ -17,7 +17,7 @@
 
 namespace holdfast::test {
 
-/// A bad network between clients and a Redis server on loopback.
+/// A bad network between clients and a server on loopback, of Redis unless another is said.
 ///
 /// Each control is in force when it returns, for the connections there are and for new ones, until
 /// pass(). They can be combined. On a connection with TLS there are no requests and replies to be
@@ -26,7 +26,7 @@ class FaultProxy {
 public:
     static constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
 
-    explicit FaultProxy(int server_port);
+    explicit FaultProxy(int server_port, MakeProtocol protocol = redis_protocol);
     ~FaultProxy();
     FaultProxy(const FaultProxy&) = delete;
     FaultProxy& operator=(const FaultProxy&) = delete;
@@ -95,6 +95,7 @@ private:
     void ring() const;
 
     const int server_port_;
+    const MakeProtocol protocol_;
     LoopbackPort port_;
     Socket bell_;
     ProxyCounts counts_;

@@ -55,9 +55,11 @@ int port_of(const Socket& socket) {
     return ntohs(address.sin_port);
 }
 
-Socket connected(Socket made, const sockaddr* address, socklen_t size) {
+Socket connected(Socket made, const sockaddr* address, socklen_t size,
+                 std::chrono::milliseconds limit) {
+    // Before: where more wait to be accepted than the server allows, connecting takes minutes.
+    if (made) limit_waiting(made, limit);
     if (!made || connect(made.get(), address, size) != 0) return {};
-    limit_waiting(made, patience);
     return made;
 }
 
@@ -75,10 +77,10 @@ Socket listen_on(int port) {
     return made;
 }
 
-Socket connect_to_port(int port) {
+Socket connect_to_port(int port, std::chrono::milliseconds limit) {
     const sockaddr_in address = address_of(port);
     Socket made = connected(Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
-                            reinterpret_cast<const sockaddr*>(&address), sizeof address);
+                            reinterpret_cast<const sockaddr*>(&address), sizeof address, limit);
     if (made) enable(made, IPPROTO_TCP, TCP_NODELAY);
     return made;
 }
@@ -105,7 +107,7 @@ Socket connect_to_path(const std::filesystem::path& path) {
     address.sun_family = AF_UNIX;
     path.string().copy(address.sun_path, sizeof address.sun_path - 1);
     return connected(Socket(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)),
-                     reinterpret_cast<const sockaddr*>(&address), sizeof address);
+                     reinterpret_cast<const sockaddr*>(&address), sizeof address, patience);
 }
 
 void limit_waiting(const Socket& socket, std::chrono::milliseconds limit) {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "support/await.hpp"
+
 /// Plain sockets of this machine.
 namespace holdfast::test {
 
@@ -46,7 +48,7 @@ private:
 Socket listen_on(int port);
 /// Blocking, but for no longer than the limit at a time. An empty Socket, and errno, when nobody
 /// listens.
-Socket connect_to_port(int port);
+Socket connect_to_port(int port, std::chrono::milliseconds limit = patience);
 Socket connect_to_path(const std::filesystem::path& path);
 /// Not blocking. That nobody listens is found out by reading.
 Socket start_connecting(int port);

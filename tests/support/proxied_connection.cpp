@@ -2,8 +2,6 @@
 
 #include <sys/socket.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <utility>
 
@@ -49,14 +47,6 @@ void close_with_reset(Socket& socket) {
     const linger none{.l_onoff = 1, .l_linger = 0};
     setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &none, sizeof none);
     socket.close();
-}
-
-bool is_subscription(const std::vector<std::string>& words) {
-    if (words.empty()) return false;
-    std::string name = words.front();
-    std::ranges::transform(name, name.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    return name.ends_with("SUBSCRIBE");
 }
 
 }  // namespace
@@ -125,10 +115,9 @@ void ProxiedConnection::take_requests() {
         return;
     }
     std::string_view rest = from_client_;
-    while (!rest.empty()) {
-        const std::string_view before = rest;
-        if (!read_resp(rest)) break;
-        requests_.emplace_back(before.substr(0, before.size() - rest.size()));
+    while (const auto size = protocol_->size_of_first(rest)) {
+        requests_.emplace_back(rest.substr(0, *size));
+        rest.remove_prefix(*size);
         ++counts_.requests;
     }
     from_client_.erase(0, from_client_.size() - rest.size());
@@ -186,11 +175,7 @@ ProxiedConnection::Expected ProxiedConnection::passing() {
 void ProxiedConnection::forward(const std::string& request, Expected expected) {
     to_server_ += request;
     if (opaque_) return;
-    const auto words = words_of(request);
-    // One reply for each channel.
-    const bool subscribes = is_subscription(words);
-    subscribed_ = subscribed_ || subscribes;
-    const std::size_t replies = subscribes ? std::max<std::size_t>(words.size() - 1, 1) : 1;
+    const std::size_t replies = protocol_->replies_to(request);
     expected_.insert(expected_.end(), replies, expected);
 }
 
@@ -230,17 +215,15 @@ void ProxiedConnection::read_server() {
 void ProxiedConnection::take_replies() {
     if (opaque_) return send_to_client(std::exchange(from_server_, {}));
     std::string_view rest = from_server_;
-    while (!rest.empty()) {
-        const std::string_view before = rest;
-        const auto value = read_resp(rest);
-        if (!value) break;
-        deliver(std::string(before.substr(0, before.size() - rest.size())), *value);
+    while (const auto size = protocol_->size_of_first(rest)) {
+        deliver(std::string(rest.substr(0, *size)));
+        rest.remove_prefix(*size);
     }
     from_server_.erase(0, from_server_.size() - rest.size());
 }
 
-void ProxiedConnection::deliver(std::string frame, const Resp& value) {
-    if (is_push(value)) {
+void ProxiedConnection::deliver(std::string frame) {
+    if (protocol_->is_push(frame)) {
         if (!rules_.lose_pushes) send_to_client(std::move(frame));
         return;
     }
@@ -257,14 +240,6 @@ void ProxiedConnection::deliver(std::string frame, const Resp& value) {
         deaf_ = true;
         cut_when_quiet_ = true;
     }
-}
-
-bool ProxiedConnection::is_push(const Resp& value) const {
-    if (value.parts.empty()) return false;
-    const std::string& kind = value.parts.front().text;
-    if (value.type == '>') return !kind.ends_with("subscribe");
-    return subscribed_ && value.type == '*' &&
-           (kind == "message" || kind == "pmessage" || kind == "smessage");
 }
 
 void ProxiedConnection::send_to_client(std::string bytes) {

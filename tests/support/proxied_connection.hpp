@@ -7,12 +7,13 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "support/loopback.hpp"
-#include "support/resp.hpp"
+#include "support/proxy_protocol.hpp"
 
 namespace holdfast::test {
 
@@ -25,7 +26,7 @@ enum class Verdict {
     cut_after,   ///< the server gets it, and is not waited for
 };
 
-/// Is shown the bytes of a complete request: see words_of().
+/// Is shown the bytes of a complete request: see words_of(), zookeeper_verb().
 using RequestHook = std::function<Verdict(std::string_view request)>;
 
 enum class Ending { fin, reset };
@@ -53,8 +54,13 @@ class ProxiedConnection {
 public:
     using Moment = std::chrono::steady_clock::time_point;
 
-    ProxiedConnection(Socket client, Socket server, ProxyRules& rules, ProxyCounts& counts)
-        : rules_(rules), counts_(counts), client_(std::move(client)), server_(std::move(server)) {}
+    ProxiedConnection(Socket client, Socket server, std::unique_ptr<ProxyProtocol> protocol,
+                      ProxyRules& rules, ProxyCounts& counts)
+        : protocol_(std::move(protocol)),
+          rules_(rules),
+          counts_(counts),
+          client_(std::move(client)),
+          server_(std::move(server)) {}
 
     pollfd client_interest() const;
     pollfd server_interest() const;
@@ -94,9 +100,8 @@ private:
     void cut_behind_earlier_replies();
 
     void take_replies();
-    void deliver(std::string frame, const Resp& value);
+    void deliver(std::string frame);
     void send_to_client(std::string bytes);
-    bool is_push(const Resp& value) const;
 
     void flush_to_server();
     void flush_to_client();
@@ -106,6 +111,7 @@ private:
     std::size_t backlog_of_requests() const;
     std::size_t backlog_of_replies() const;
 
+    const std::unique_ptr<ProxyProtocol> protocol_;
     ProxyRules& rules_;
     ProxyCounts& counts_;
 
@@ -127,7 +133,6 @@ private:
     std::deque<Reply> replies_;
     bool deaf_ = false;  // the client is told nothing any more
     bool cut_when_quiet_ = false;
-    bool subscribed_ = false;
     bool opaque_ = false;  // TLS: there are no requests to be seen
 };
 

@@ -29,6 +29,22 @@ std::string random_client() {
     return hex_of(random);
 }
 
+/// A text in MessagePack.
+void append_packed(std::string_view text, std::string& packed) {
+    const std::size_t size = text.size();
+    if (size < 32) {
+        packed += static_cast<char>(0xa0U | size);
+    } else if (size < 256) {
+        packed += '\xd9';
+        packed += static_cast<char>(size);
+    } else {
+        packed += '\xda';
+        packed += static_cast<char>(size >> 8U);
+        packed += static_cast<char>(size & 0xffU);
+    }
+    packed += text;
+}
+
 Place place_from(const std::string& resource, const Reply& reply) {
     const auto& field = reply.elements;
     return {.ticket = {resource, nonce_of(field[0].text).value_or(Nonce{}),
@@ -82,8 +98,8 @@ public:
         Command command(enter_, contenders.size());
         for (const Contender& one : contenders) command << key_of(one.resource);
         for (const Contender& one : contenders) {
-            command << one.nonce << client_ << one.owner << one.host << std::int64_t{one.pid}
-                    << one.weight << one.capacity << (one.fairness == Fairness::fifo ? "f" : "b")
+            command << one.nonce << who(one) << one.weight << one.capacity
+                    << (one.fairness == Fairness::fifo ? "f" : "b")
                     << (one.patience == Patience::wait ? "w" : "n") << one.lease.count()
                     << (one.reenter ? "1" : "0");
         }
@@ -156,6 +172,17 @@ public:
     bool waiters_wake_each_other() const override { return false; }
 
 private:
+    /// As a contender's record has it.
+    std::string who(const Contender& one) const {
+        std::string packed;
+        packed.reserve(client_.size() + one.owner.size() + one.host.size() + 24);
+        append_packed(client_, packed);
+        append_packed(one.owner, packed);
+        append_packed(one.host, packed);
+        append_packed(std::to_string(one.pid), packed);
+        return packed;
+    }
+
     static std::optional<std::chrono::nanoseconds> pushed_look(std::string_view text) {
         std::int64_t milliseconds = 0;
         if (text.empty()) return std::nullopt;

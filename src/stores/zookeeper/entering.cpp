@@ -1,6 +1,7 @@
 #include "stores/zookeeper/entering.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "stores/zookeeper/failures.hpp"
@@ -18,9 +19,20 @@ Failure refused_by_tombstone(const Ensemble& ensemble) {
             ensemble.shown() + ": it was taken out of line before it came in; acquire again"};
 }
 
+/// Why the containers above a node, from the top, were not made; none when nothing is in the way of
+/// making them once more.
+Refusal refusal_of_way(std::span<const Reply> replies) {
+    // One that is refused may be there all the same: whether it is, is known by what is below it.
+    const auto last = std::find_if(replies.rbegin(), replies.rend(), [](const Reply& reply) {
+        return reply.refusal != Refusal::no_node;
+    });
+    if (last == replies.rend() || last->refusal == Refusal::node_exists) return Refusal::none;
+    return last->refusal;
+}
+
 }  // namespace
 
-Entering::Entering(std::shared_ptr<Common> common, Contender contender,
+Entering::Entering(const std::shared_ptr<Common>& common, Contender contender,
                    std::shared_ptr<Flight> flight)
     : common_(common),
       contender_(std::move(contender)),
@@ -64,14 +76,15 @@ Operation Entering::creation(const Common& common) const {
                        Kind::ephemeral_sequential, access);
 }
 
-/// The line was seen occupied: if it is so still, nothing is written.
+/// The line was seen occupied: if it is so still, nothing is written. Asked of the leader's state:
+/// a release that was seen elsewhere before is seen here.
 void Entering::look_first(Common& common) {
-    send(common, {list_children(path_)}, WhenLost::repeat, &Entering::looked);
+    send(common, {catch_up(), list_children(path_)}, WhenLost::repeat, &Entering::looked);
 }
 
 void Entering::looked(Common& common, Answer answer) {
     if (!answer.result.ok()) return fail(answer.result.failure());
-    const Reply& reply = answer.result.value().front();
+    const Reply& reply = answer.result.value()[1];
     const auto line = reply.ok() ? seats_in_order(reply.children()) : std::vector<Seat>{};
     common.saw(path_, !line.empty());
     // As if it stood at the end.
@@ -115,11 +128,19 @@ void Entering::created(Common& common, Answer answer) {
     }
     const auto& replies = answer.result.value();
     const Reply& made = replies[made_at_];
-    if (!made.ok()) return refused(common, made.refusal);
+    if (!made.ok()) {
+        const Refusal of_way = refusal_of_way(std::span(replies).first(made_at_));
+        const bool blocked = made.refusal == Refusal::no_node && of_way != Refusal::none;
+        return refused(common, blocked ? of_way : made.refusal);
+    }
     sent_ = answer.sent;
     auto [node, stat] = made.made();
     if (is_barging()) return judged(common, std::move(node), stat, {});
     const Reply& listed = replies[made_at_ + 1];
+    listed_at_ = listed.zxid;
+    if (tells_nothing(listed.refusal)) {
+        return take_out(common, node, failure_of(listed.refusal, common.ensemble()));
+    }
     judged(common, std::move(node), stat,
            listed.ok() ? listed.children() : std::vector<std::string>{});
 }
@@ -147,6 +168,8 @@ void Entering::searched(Common& common, Answer answer) {
     }
     if (is_barging()) return holder_seen(common, std::move(answer));
     const Reply& listed = answer.result.value()[1];
+    if (tells_nothing(listed.refusal)) return fail(failure_of(listed.refusal, common.ensemble()));
+    listed_at_ = listed.zxid;
     children_ = listed.ok() ? listed.children() : std::vector<std::string>{};
     candidates_.clear();
     for (const Seat& seat : seats_in_order(children_)) {
@@ -193,28 +216,20 @@ void Entering::judged(Common& common, std::string node, const Stat& stat,
                   .node = std::move(node),
                   .session = stat.ephemeral_owner,
                   .fence = static_cast<std::uint64_t>(stat.czxid),
-                  .lease_end = sent_ + contender_.lease};
-    if (is_barging()) {
-        member.admitted = true;
-        return finish(common, std::move(member), State::admitted);
-    }
-    const auto judgement = judge(seats_in_order(children), last_of(member.node));
+                  .lease_end = sent_ + contender_.lease,
+                  .admitted = is_barging()};
+    if (is_barging()) return finish(common, std::move(member), State::admitted);
     common.saw(path_, true);
+    const auto line = seats_in_order(children);
+    const auto judgement = judge(line, last_of(member.node));
     switch (judgement.verdict) {
         case Verdict::admitted:
             member.admitted = true;
+            // They may have listed it as one that waits.
+            if (line.back().node != last_of(member.node)) common.tell_those_behind(member);
             return finish(common, std::move(member), State::admitted);
         case Verdict::waits:
-            if (contender_.patience == Patience::none) {
-                return take_out(
-                    common, member.node,
-                    std::vector<Entry>{{{contender_.resource, contender_.nonce, {}}, {}}});
-            }
-            for (const std::string& watched : judgement.watched) {
-                member.watched.push_back(below(path_, watched));
-            }
-            member.next = judgement.next;
-            return finish(common, std::move(member), State::waiting);
+            return wait_in_line(common, std::move(member), judgement);
         case Verdict::conflict:
             return take_out(common, member.node,
                             conflict(common.ensemble(), judgement.capacity_ahead));
@@ -222,6 +237,16 @@ void Entering::judged(Common& common, std::string node, const Stat& stat,
             // Its session has ended, or somebody has removed it, between the two.
             return finish_gone();
     }
+}
+
+void Entering::wait_in_line(Common& common, Member member, const Judgement& judgement) {
+    if (contender_.patience == Patience::none) return take_out(common, member.node, gone());
+    for (const std::string& node : judgement.watched) {
+        member.watched.push_back(below(path_, node));
+    }
+    member.listed_at = listed_at_;
+    member.next = judgement.next;
+    finish(common, std::move(member), State::waiting);
 }
 
 void Entering::look_at_holder(Common& common) {
@@ -232,8 +257,8 @@ void Entering::holder_seen(Common& common, Answer answer) {
     if (!answer.result.ok()) return fail(answer.result.failure());
     const Reply& reply = answer.result.value()[1];
     if (!reply.ok()) {
-        if (!has_time()) return fail(failure_of(reply.refusal, common.ensemble()));
-        return create(common);
+        if (reply.refusal == Refusal::no_node && has_time()) return create(common);
+        return fail(failure_of(reply.refusal, common.ensemble()));
     }
     const auto [data, stat] = reply.content();
     if (stat.ephemeral_owner == 0) return replace_container(common);
@@ -243,22 +268,26 @@ void Entering::holder_seen(Common& common, Answer answer) {
         sent_ = answer.sent;
         return judged(common, path_, stat, {});
     }
-    if (own) common.remove_node(path_);
+    // What an earlier session has left goes with it; the name may be another one's next.
     if (contender_.patience == Patience::none) return finish_gone();
     wait_for_holder(common);
 }
 
-/// A container stands where the lock is to be. One that a line has left behind may go.
+/// A container stands where the lock is to be. One that a line has left behind may go; should
+/// another one have put its node there meanwhile, that stays.
 void Entering::replace_container(Common& common) {
-    common.submit({.operations = {delete_node(path_)}, .deadline = deadline_},
-                  [self = shared_from_this()](Common& alive, const Answer& answer) {
-                      if (!answer.result.ok()) return self->fail(answer.result.failure());
-                      const Refusal refusal = answer.result.value().front().refusal;
-                      if (refusal == Refusal::not_empty || !self->has_time()) {
-                          return self->fail(fairness_conflict(alive.ensemble()));
-                      }
-                      self->create(alive);
-                  });
+    send(common, {delete_lasting_node(path_, common.ensemble().access())}, WhenLost::repeat,
+         &Entering::container_replaced);
+}
+
+void Entering::container_replaced(Common& common, Answer answer) {
+    if (!answer.result.ok()) return fail(answer.result.failure());
+    const Refusal refusal = answer.result.value().front().refused();
+    const bool away = refusal == Refusal::none || refusal == Refusal::no_node ||
+                      refusal == Refusal::no_children_for_ephemerals;
+    if (away && has_time()) return create(common);
+    if (away || refusal == Refusal::not_empty) return fail(fairness_conflict(common.ensemble()));
+    fail(failure_of(refusal, common.ensemble()));
 }
 
 void Entering::wait_for_holder(Common& common) {
@@ -272,12 +301,20 @@ void Entering::wait_for_holder(Common& common) {
 }
 
 /// It is answered when nothing of it is left.
-void Entering::take_out(Common& common, std::string node, Result<std::vector<Entry>> result) {
+void Entering::take_out(Common& common, const std::string& node,
+                        Result<std::vector<Entry>> result) {
     outcome_ = std::move(result);
     common.submit({.operations = {delete_node(node)}},
-                  [self = shared_from_this()](Common&, const Answer& answer) {
-                      if (answer.result.ok()) return self->flight_->complete(self->outcome_);
-                      Failure failure = answer.result.failure();
+                  [self = shared_from_this()](Common& alive, const Answer& answer) {
+                      Failure failure;
+                      if (!answer.result.ok()) {
+                          failure = answer.result.failure();
+                      } else if (const auto refusal = answer.result.value().front().refusal;
+                                 tells_nothing(refusal)) {
+                          failure = failure_of(refusal, alive.ensemble());
+                      } else {
+                          return self->flight_->complete(self->outcome_);
+                      }
                       failure.effect = Effect::unknown;
                       self->fail(std::move(failure));
                   });
@@ -300,9 +337,12 @@ void Entering::finish(Common& common, Member member, State state) {
     flight_->complete(std::vector<Entry>{std::move(entry)});
 }
 
+std::vector<Entry> Entering::gone() const {
+    return {{.ticket = {contender_.resource, contender_.nonce, {}}, .standing = {}}};
+}
+
 void Entering::finish_gone() {
-    flight_->complete(std::vector<Entry>{
-        {.ticket = {contender_.resource, contender_.nonce, {}}, .standing = {}}});
+    flight_->complete(gone());
 }
 
 void Entering::fail(Failure failure) {

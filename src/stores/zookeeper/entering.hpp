@@ -20,7 +20,8 @@ class Entering : public std::enable_shared_from_this<Entering> {
 public:
     using Flight = holdfast::Flight<std::vector<Entry>>;
 
-    Entering(std::shared_ptr<Common> common, Contender contender, std::shared_ptr<Flight> flight);
+    Entering(const std::shared_ptr<Common>& common, Contender contender,
+             std::shared_ptr<Flight> flight);
 
     void start();
 
@@ -45,13 +46,16 @@ private:
 
     void judged(Common& common, std::string node, const Stat& stat,
                 const std::vector<std::string>& children);
+    void wait_in_line(Common& common, Member member, const Judgement& judgement);
     void look_at_holder(Common& common);
     void holder_seen(Common& common, Answer answer);
     void replace_container(Common& common);
+    void container_replaced(Common& common, Answer answer);
     void wait_for_holder(Common& common);
 
-    void take_out(Common& common, std::string node, Result<std::vector<Entry>> result);
+    void take_out(Common& common, const std::string& node, Result<std::vector<Entry>> result);
     void finish(Common& common, Member member, Standing::State state);
+    std::vector<Entry> gone() const;
     void finish_gone();
     void fail(Failure failure);
     bool has_time() const { return BootClock::now() < deadline_; }
@@ -66,6 +70,7 @@ private:
     std::size_t made_at_ = 0;              ///< which reply of a volley is that of its creation
     std::vector<std::string> candidates_;  ///< nodes with its nonce
     std::vector<std::string> children_;    ///< as listed with them
+    std::int64_t listed_at_ = 0;           ///< as in Member
     Result<std::vector<Entry>> outcome_ = std::vector<Entry>{};
 };
 

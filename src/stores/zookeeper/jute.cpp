@@ -1,5 +1,6 @@
 #include "stores/zookeeper/jute.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <holdfast/error.hpp>
@@ -84,7 +85,9 @@ std::string RecordReader::text() {
 std::vector<std::string> RecordReader::texts() {
     const std::int32_t count = number();
     std::vector<std::string> values;
-    // Nothing is reserved for what may be announced and never come.
+    // Not for what may be announced and never come: each has its length at least.
+    const auto most = rest_.size() / 4;
+    values.reserve(std::min(static_cast<std::size_t>(std::max(count, 0)), most));
     for (std::int32_t i = 0; i < count; ++i) values.push_back(text());
     return values;
 }

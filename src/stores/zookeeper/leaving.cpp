@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "stores/zookeeper/ending.hpp"
 #include "stores/zookeeper/failures.hpp"
 #include "stores/zookeeper/note.hpp"
 
@@ -23,13 +24,6 @@ State state_in(const Reply& listed, std::string_view node) {
     return verdict == Verdict::admitted ? State::admitted : State::waiting;
 }
 
-Failure perhaps_done(const Ensemble& ensemble) {
-    return {errc::unreachable, Effect::unknown,
-            ensemble.shown() +
-                ": the connection broke while it was given back; an earlier copy of the request "
-                "may have done it"};
-}
-
 /// What the deletion of a node that stood like this means.
 Result<Standing> deleted(const Common& common, const Reply& reply, State stood, bool repeated) {
     if (reply.ok()) return Standing{.state = stood};
@@ -45,7 +39,10 @@ void leave_own(Common& common, const Member& member, const LeaveFlight& flight) 
     operations.push_back(delete_node(member.node));
     common.submit({.operations = std::move(operations)},
                   [member, flight](Common& alive, const Answer& answer) {
-                      if (!answer.result.ok()) return flight->complete(answer.result.failure());
+                      if (!answer.result.ok()) {
+                          alive.remove_later({member.session, 0, member.node});
+                          return flight->complete(answer.result.failure());
+                      }
                       const auto& replies = answer.result.value();
                       State stood = State::admitted;
                       if (!member.admitted && !member.its_turn) {
@@ -56,9 +53,23 @@ void leave_own(Common& common, const Member& member, const LeaveFlight& flight) 
                   });
 }
 
+/// What nobody asks for again is this client's to end, also after a failure.
+enum class Whose : std::uint8_t { own, anybodys };
+
+/// The node has the resource's name, so it may be another one's by now, or soon.
+void leave_barging(Common& common, const PlaceText& place, Whose whose, const LeaveFlight& flight) {
+    const auto ended = [place, whose, flight](Common& alive, Result<Standing> result) {
+        if (!result.ok() && whose == Whose::own) alive.remove_later(place);
+        flight->complete(std::move(result));
+    };
+    std::make_shared<Ending>(common, place, ended)->start(common);
+}
+
 /// One that a listing has shown, or that came with a session which is over: ended if it is still
 /// the same one.
 void leave_listed(Common& common, const PlaceText& place, const LeaveFlight& flight) {
+    // With barging the node is the resource's own, and who has it holds it.
+    if (!seat_of(last_of(place.node))) return leave_barging(common, place, Whose::anybodys, flight);
     const std::string parent = place.node.substr(0, place.node.rfind('/'));
     common.submit({.operations = {catch_up(), look_at_node(place.node),
                                   list_children(parent.empty() ? "/" : parent)}},
@@ -67,10 +78,7 @@ void leave_listed(Common& common, const PlaceText& place, const LeaveFlight& fli
                       const auto& replies = answer.result.value();
                       const bool same = replies[1].ok() && replies[1].stat().czxid == place.czxid;
                       if (!same) return flight->complete(Standing{});
-                      // With barging the node is the resource's own, and who has it holds it.
-                      const bool in_line = seat_of(last_of(place.node)).has_value();
-                      const State stood =
-                          in_line ? state_in(replies[2], last_of(place.node)) : State::admitted;
+                      const State stood = state_in(replies[2], last_of(place.node));
                       alive.submit({.operations = {delete_node(place.node)}},
                                    [stood, flight](Common& later, const Answer& last) {
                                        if (!last.result.ok())
@@ -81,10 +89,11 @@ void leave_listed(Common& common, const PlaceText& place, const LeaveFlight& fli
                   });
 }
 
-/// All nodes with the nonce, in line and with barging, and where the first of them stood.
+/// All nodes with the nonce in line, and where the first of them stood; or the one with barging.
 struct Found {
     std::vector<std::string> nodes;
     State stood = State::gone;
+    std::optional<PlaceText> barging = std::nullopt;
 };
 
 Found find_nonce(const std::string& path, const Nonce& nonce, const Reply& listed,
@@ -96,10 +105,11 @@ Found find_nonce(const std::string& path, const Nonce& nonce, const Reply& liste
         if (found.nodes.empty()) found.stood = state_in(listed, seat.node);
         found.nodes.push_back(below(path, seat.node));
     }
-    const auto note = read.ok() ? note_in(read.content().data) : std::nullopt;
+    if (!read.ok()) return found;
+    const auto [data, stat] = read.content();
+    const auto note = note_in(data);
     if (note && note->nonce == nonce) {
-        found.nodes.push_back(path);
-        found.stood = State::admitted;
+        found.barging = PlaceText{stat.ephemeral_owner, stat.czxid, path};
     }
     return found;
 }
@@ -108,22 +118,31 @@ Found find_nonce(const std::string& path, const Nonce& nonce, const Reply& liste
 /// seen; what comes later all the same is refused, or looked for.
 void leave_unanswered(Common& common, const Ticket& ticket, const LeaveFlight& flight) {
     const std::string path = common.paths.of(ticket.resource);
-    common.submit(
-        {.operations = {catch_up(), list_children(path), read_node(path)}},
-        [path, nonce = ticket.nonce, flight](Common& alive, const Answer& answer) {
-            if (!answer.result.ok()) return flight->complete(answer.result.failure());
-            const auto& replies = answer.result.value();
-            const Found found = find_nonce(path, nonce, replies[1], replies[2]);
-            if (found.nodes.empty()) return flight->complete(Standing{});
-            std::vector<Operation> operations;
-            for (const std::string& node : found.nodes) operations.push_back(delete_node(node));
-            alive.submit({.operations = std::move(operations)},
-                         [stood = found.stood, flight](Common& later, const Answer& last) {
-                             if (!last.result.ok()) return flight->complete(last.result.failure());
-                             flight->complete(
-                                 deleted(later, last.result.value().front(), stood, last.repeated));
-                         });
-        });
+    common.submit({.operations = {catch_up(), list_children(path), read_node(path)}},
+                  [path, nonce = ticket.nonce, flight](Common& alive, const Answer& answer) {
+                      if (!answer.result.ok()) {
+                          alive.doubt(path, nonce);
+                          return flight->complete(answer.result.failure());
+                      }
+                      const auto& replies = answer.result.value();
+                      const Found found = find_nonce(path, nonce, replies[1], replies[2]);
+                      if (found.barging)
+                          return leave_barging(alive, *found.barging, Whose::own, flight);
+                      if (found.nodes.empty()) return flight->complete(Standing{});
+                      std::vector<Operation> operations;
+                      for (const std::string& node : found.nodes)
+                          operations.push_back(delete_node(node));
+                      alive.submit({.operations = std::move(operations)},
+                                   [path, nonce, stood = found.stood, flight](Common& later,
+                                                                              const Answer& last) {
+                                       if (!last.result.ok()) {
+                                           later.doubt(path, nonce);
+                                           return flight->complete(last.result.failure());
+                                       }
+                                       flight->complete(deleted(later, last.result.value().front(),
+                                                                stood, last.repeated));
+                                   });
+                  });
 }
 
 }  // namespace
@@ -131,14 +150,17 @@ void leave_unanswered(Common& common, const Ticket& ticket, const LeaveFlight& f
 Pending<Standing> leave_line(const std::shared_ptr<Common>& common, const Ticket& ticket) {
     const auto flight = std::make_shared<Flight<Standing>>(common->wire);
     const auto place = place_in(ticket.place);
-    // Its enter was never answered: it may still come.
-    if (ticket.place.empty()) common->roster.bury(ticket.nonce, BootClock::now());
+    // Its enter was never answered, or not each time: it may still come.
+    const bool doubted = common->is_doubted(ticket.nonce);
+    if (ticket.place.empty() || doubted) common->roster.bury(ticket.nonce, BootClock::now());
     const auto member = common->roster.remove(ticket.nonce);
-    if (member && member->node.empty()) return Standing{.state = State::waiting};
-    if (member && member->is_barging()) {
-        // The node has the resource's name, so it may be another one's by now.
+    const bool waits_with_barging = member && member->node.empty();
+    if (waits_with_barging && !doubted) return Standing{.state = State::waiting};
+    if (waits_with_barging) {
+        leave_unanswered(*common, ticket, flight);
+    } else if (member && member->is_barging()) {
         const auto czxid = static_cast<std::int64_t>(member->fence);
-        leave_listed(*common, {member->session, czxid, member->node}, flight);
+        leave_barging(*common, {member->session, czxid, member->node}, Whose::own, flight);
     } else if (member) {
         leave_own(*common, *member, flight);
     } else if (ticket.place.empty()) {

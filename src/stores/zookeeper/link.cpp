@@ -66,7 +66,9 @@ std::optional<Failure> Link::greet() {
         }
         unsent_greeting_.erase(0, transfer.bytes);
     }
-    const auto failure = read_socket();
+    auto failure = read_socket();
+    // Others write to a ready link, and must not come into the middle of the greeting.
+    if (!unsent_greeting_.empty()) return failure;
     try {
         if (const auto record = reader_.next()) {
             session_ = session_answer(*record);
@@ -81,7 +83,7 @@ std::optional<Failure> Link::greet() {
 }
 
 std::optional<Failure> Link::receive(std::vector<std::string>& records) {
-    const auto failure = read_socket();
+    auto failure = read_socket();
     try {
         while (auto record = reader_.next()) records.push_back(*std::move(record));
     } catch (const Error& error) {
@@ -91,7 +93,7 @@ std::optional<Failure> Link::receive(std::vector<std::string>& records) {
 }
 
 std::optional<Failure> Link::read_socket() {
-    std::array<char, 16 * 1024> buffer;
+    std::array<char, 16384> buffer;
     for (;;) {
         const auto transfer = socket_->read(buffer.data(), buffer.size());
         if (transfer.outcome == Outcome::would_block) return std::nullopt;

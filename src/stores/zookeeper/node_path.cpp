@@ -46,10 +46,14 @@ std::size_t allowed_here(std::string_view text) {
     return 0;
 }
 
-/// Whether others would take it for a contender ahead of theirs.
+/// Whether others, who sort by whole names where they find no mark, would take it for a contender
+/// ahead of theirs: it sorts before ten digits, or among them. What begins with another digit than
+/// nought, and not with ten, does so only when a line has seen a thousand million contenders; it
+/// stays as it is, for names like "orders/1" are others' too.
 bool passes_for_a_number(std::string_view part) {
-    const bool numeric = std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
-    return part < "0000000000" || (numeric && part.size() >= 10);
+    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+    const bool ten_digits = part.size() >= 10 && std::ranges::all_of(part.substr(0, 10), digit);
+    return part < "0000000000" || part.front() == '0' || ten_digits;
 }
 
 /// Whether one of the marks of others begins here.

@@ -58,14 +58,15 @@ void read_line(std::string_view line, Note& note) {
 
 }  // namespace
 
-std::string note_of(const Contender& one) {
+std::string note_of(const Contender& contender) {
     std::string note(first_line);
-    note += "owner=" + on_one_line(one.owner);
-    note += "\nhost=" + on_one_line(one.host);
-    note += "\npid=" + std::to_string(one.pid);
-    note += "\nshare=" + std::to_string(one.weight) + "/" + std::to_string(one.capacity);
-    note += "\nlease_ms=" + std::to_string(one.lease.count());
-    note += "\nnonce=" + uuid_of(one.nonce) + "\n";
+    note += "owner=" + on_one_line(contender.owner);
+    note += "\nhost=" + on_one_line(contender.host);
+    note += "\npid=" + std::to_string(contender.pid);
+    note +=
+        "\nshare=" + std::to_string(contender.weight) + "/" + std::to_string(contender.capacity);
+    note += "\nlease_ms=" + std::to_string(contender.lease.count());
+    note += "\nnonce=" + uuid_of(contender.nonce) + "\n";
     return note;
 }
 

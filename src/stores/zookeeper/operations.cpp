@@ -14,15 +14,27 @@ enum Type : std::int32_t {
     get_children_type = 8,
     sync_type = 9,
     get_children2_type = 12,
+    multi_type = 14,
     create2_type = 15,
     create_container_type = 19,
     auth_type = 100,
     set_watches_type = 101,
     close_type = -11,
+    error_type = -1,
 };
 
 constexpr std::int32_t every_right = 31;
 constexpr std::int32_t any_version = -1;
+
+/// No part of a resource's name, and no contender's.
+constexpr std::string_view child_of_lasting = "/~lasting";
+
+/// One operation of several that are done together or not at all.
+void append_part(std::string& record, const Operation& operation) {
+    RecordWriter header;
+    header.number(operation.type).flag(false).number(-1);
+    record += std::move(header).take() + operation.record;
+}
 
 Operation on_path(std::int32_t type, std::string_view path, Watching watching) {
     RecordWriter record;
@@ -33,7 +45,7 @@ Operation on_path(std::int32_t type, std::string_view path, Watching watching) {
 Stat read_stat(RecordReader& record) {
     Stat stat;
     stat.czxid = record.long_number();
-    record.long_number();  // mzxid
+    stat.mzxid = record.long_number();
     stat.ctime = record.long_number();
     record.long_number();  // mtime
     record.number();       // version
@@ -66,6 +78,18 @@ Operation delete_node(std::string_view path) {
     RecordWriter record;
     record.text(path).number(any_version);
     return {.type = delete_type, .record = std::move(record).take(), .through_leader = true};
+}
+
+/// Only a node that is not ephemeral lets a child be made, be it for no time at all.
+Operation delete_lasting_node(std::string_view path, Access access) {
+    const std::string child = std::string(path) + std::string(child_of_lasting);
+    std::string record;
+    append_part(record, create_node(child, "", Kind::ephemeral, access));
+    append_part(record, delete_node(child));
+    append_part(record, delete_node(path));
+    RecordWriter end;
+    end.number(error_type).flag(true).number(-1);
+    return {.type = multi_type, .record = record + std::move(end).take(), .through_leader = true};
 }
 
 Operation read_node(std::string_view path, Watching watching) {
@@ -144,7 +168,7 @@ Incoming incoming(std::string_view bytes) {
     RecordReader record(bytes);
     Incoming arrived;
     arrived.number = record.number();
-    arrived.zxid = record.long_number();
+    arrived.zxid = arrived.reply.zxid = record.long_number();
     arrived.reply.refusal = static_cast<Refusal>(record.number());
     arrived.reply.record = std::string(record.rest());
     return arrived;
@@ -183,6 +207,19 @@ Reply::Content Reply::content() const {
 Stat Reply::stat() const {
     RecordReader reader(record);
     return read_stat(reader);
+}
+
+/// Each part of what was not done has an error, and all but one of them only say so.
+Refusal Reply::refused() const {
+    if (!ok()) return refusal;
+    constexpr std::int32_t because_of_another = -2;
+    RecordReader reader(record);
+    while (reader.number() == error_type && !reader.flag()) {
+        reader.number();  // the same as what follows
+        const std::int32_t error = reader.number();
+        if (error != 0 && error != because_of_another) return static_cast<Refusal>(error);
+    }
+    return Refusal::none;
 }
 
 }  // namespace holdfast::inline v0::zookeeper

@@ -33,6 +33,7 @@ enum class Refusal : std::int32_t {
 /// What the server knows of a node.
 struct Stat {
     std::int64_t czxid = 0;  ///< the transaction that made it
+    std::int64_t mzxid = 0;  ///< that wrote it last
     std::int64_t ctime = 0;  ///< in ms since 1970, by the leader's clock
     std::int64_t ephemeral_owner = 0;
 };
@@ -48,6 +49,7 @@ struct Operation {
 struct Reply {
     Refusal refusal = Refusal::none;
     std::string record = {};
+    std::int64_t zxid = 0;  ///< the last transaction that the server knew of
 
     bool ok() const noexcept { return refusal == Refusal::none; }
     // What a successful one has in it. Each throws Error with errc::corrupt when it has not.
@@ -68,6 +70,7 @@ struct Reply {
     };
     Content content() const;  ///< of read_node
     Stat stat() const;        ///< of look_at_node
+    Refusal refused() const;  ///< of delete_lasting_node: why nothing was done, or none
 };
 
 /// Who may use a node.
@@ -77,6 +80,9 @@ enum class Watching : std::uint8_t { no, yes };
 
 Operation create_node(std::string_view path, std::string_view data, Kind kind, Access access);
 Operation delete_node(std::string_view path);
+/// Deletes a node without children, if it is none that ends with a session: such a one has the name
+/// only after the other was deleted, and is not to go in its stead.
+Operation delete_lasting_node(std::string_view path, Access access);
 /// Tells changes and the end of the node, if it is there.
 Operation read_node(std::string_view path, Watching watching = Watching::no);
 Operation write_node(std::string_view path, std::string_view data);
@@ -100,7 +106,7 @@ struct SessionAnswer {
     std::int64_t id = 0;
     std::string password;
 };
-SessionAnswer session_answer(std::string_view record);
+SessionAnswer session_answer(std::string_view bytes);
 /// `credentials` are user:password.
 std::string digest_record(std::string_view credentials);
 /// Watches the nodes again on a new connection, from `zxid` on: what happened since is told.
@@ -119,7 +125,7 @@ struct Incoming {
     std::int64_t zxid = 0;
     Reply reply;
 };
-Incoming incoming(std::string_view record);
+Incoming incoming(std::string_view bytes);
 
 struct Event {
     enum class What : std::int32_t { created = 1, deleted = 2, changed = 3, children = 4 };

@@ -3,6 +3,8 @@
 #include <map>
 #include <utility>
 
+#include "stores/zookeeper/failures.hpp"
+
 namespace holdfast::inline v0::zookeeper {
 
 namespace {
@@ -39,15 +41,12 @@ std::vector<Operation> looks_at(std::vector<Asked>& asked) {
     return operations;
 }
 
-Standing standing_by(Common& common, const Asked& one, const Reply& reply) {
+Standing standing_by(Common& common, const Asked& one, const Reply& reply, std::int64_t session) {
     if (one.member.node.empty()) return {.state = State::waiting};
-    if (!one.member.admitted) {
-        return common.stands(one.member,
-                             reply.ok() ? reply.children() : std::vector<std::string>{});
-    }
-    const bool same =
-        reply.ok() && static_cast<std::uint64_t>(reply.stat().czxid) == one.member.fence;
-    if (same) return {.state = State::admitted, .fence = one.member.fence};
+    if (one.member.session != session) return {};
+    if (!one.member.admitted || one.member.is_barging()) return common.stands(one.member, reply);
+    // A sequential node is never made twice.
+    if (reply.ok()) return {.state = State::admitted, .fence = one.member.fence};
     common.roster.remove(one.member.nonce());
     return {};
 }
@@ -71,10 +70,16 @@ Pending<std::vector<Standing>> renew_all(const std::shared_ptr<Common>& common,
                    [asked = std::move(asked), standings = std::move(standings), flight, lease](
                        Common& alive, const Answer& answer) mutable {
                        if (!answer.result.ok()) return flight->complete(answer.result.failure());
+                       for (const Asked& one : asked) {
+                           const Refusal refusal = answer.result.value()[one.reply].refusal;
+                           if (!tells_nothing(refusal)) continue;
+                           return flight->complete(failure_of(refusal, alive.ensemble()));
+                       }
                        const Moment from = alive.wire.counted_from(answer.sent, lease);
                        for (const Asked& one : asked) {
                            Standing& standing = standings[one.ticket];
-                           standing = standing_by(alive, one, answer.result.value()[one.reply]);
+                           standing = standing_by(alive, one, answer.result.value()[one.reply],
+                                                  answer.session);
                            if (standing.state == State::gone) continue;
                            standing.counted_from = from;
                            alive.roster.renewed(one.member.nonce(), answer.sent + lease);

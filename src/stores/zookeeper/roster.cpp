@@ -80,7 +80,8 @@ void Roster::admit(const Nonce& nonce) {
     if (found != members_.end()) found->second.admitted = true;
 }
 
-void Roster::wait_for(const Nonce& nonce, std::vector<std::string> nodes, bool next) {
+void Roster::wait_for(const Nonce& nonce, std::vector<std::string> nodes, bool next,
+                      std::int64_t listed_at) {
     const std::lock_guard guard(mutex_);
     const auto found = members_.find(nonce);
     if (found == members_.end()) return;
@@ -88,6 +89,7 @@ void Roster::wait_for(const Nonce& nonce, std::vector<std::string> nodes, bool n
     forget_watches(member);
     member.watched = std::move(nodes);
     member.next = next;
+    member.listed_at = listed_at;
     for (const std::string& node : member.watched) waiting_for_[node].insert(nonce);
 }
 

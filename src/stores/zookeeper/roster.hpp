@@ -26,8 +26,9 @@ struct Member {
     bool admitted = false;
     /// Of one that waits: whose end or change concerns it.
     std::vector<std::string> watched = {};
-    bool next = false;      ///< the watched one is the only one ahead
-    bool its_turn = false;  ///< and has ended
+    std::int64_t listed_at = 0;  ///< the transaction up to which that is known; 0: none
+    bool next = false;           ///< the watched one is the only one ahead
+    bool its_turn = false;       ///< and has ended
     /// What has stirred was not told yet, because nobody watched.
     bool stirred = false;
 
@@ -57,8 +58,9 @@ public:
     std::optional<Member> remove(const Nonce& nonce);
 
     void admit(const Nonce& nonce);
-    /// It waits for these from now on; `next` as in Judgement.
-    void wait_for(const Nonce& nonce, std::vector<std::string> nodes, bool next);
+    /// It waits for these from now on; `next` as in Judgement, `listed_at` as in Member.
+    void wait_for(const Nonce& nonce, std::vector<std::string> nodes, bool next,
+                  std::int64_t listed_at = 0);
     void renewed(const Nonce& nonce, Moment lease_end);
 
     /// Those that wait for this node; from now on they know that it has ended, if it has.

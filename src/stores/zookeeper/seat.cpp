@@ -100,15 +100,16 @@ std::string name_start(const Nonce& nonce) {
     return std::string(protection) + uuid_of(nonce) + "-";
 }
 
-std::string node_name(const Contender& one) {
-    const std::string start = name_start(one.nonce);
-    const bool shares = one.capacity != all || (one.weight != all && one.weight != 1);
-    if (shares || one.form == Form::permits) {
-        return start + "permit-" + std::to_string(one.weight) + "-of-" +
-               std::to_string(one.capacity) + "-lock-";
+std::string node_name(const Contender& contender) {
+    const std::string start = name_start(contender.nonce);
+    const bool shares =
+        contender.capacity != all || (contender.weight != all && contender.weight != 1);
+    if (shares || contender.form == Form::permits) {
+        return start + "permit-" + std::to_string(contender.weight) + "-of-" +
+               std::to_string(contender.capacity) + "-lock-";
     }
-    if (one.weight == 1) return start + "__READ__";
-    return start + (one.form == Form::read_write ? "__WRIT__" : "lock-");
+    if (contender.weight == 1) return start + "__READ__";
+    return start + (contender.form == Form::read_write ? "__WRIT__" : "lock-");
 }
 
 std::vector<Seat> seats_in_order(const std::vector<std::string>& children) {

@@ -6,6 +6,7 @@
 
 #include "stores/zookeeper/common.hpp"
 #include "stores/zookeeper/entering.hpp"
+#include "stores/zookeeper/failures.hpp"
 #include "stores/zookeeper/leaving.hpp"
 #include "stores/zookeeper/listing.hpp"
 #include "stores/zookeeper/renewing.hpp"
@@ -101,24 +102,25 @@ Pending<Standing> ZookeeperStore::standing(const Ticket& ticket) {
     const auto member = common_->roster.find(ticket.nonce);
     if (!member) return Standing{};
     if (member->node.empty()) return standing_of_barging(*member);
-    if (member->its_turn) return common_->stands(*member, {});
+    // It is told by the session's end, which is about to be told itself.
+    if (member->session != common_->wire.session()) return Standing{};
+    if (member->its_turn) return common_->its_turn(*member);
     const auto flight = std::make_shared<Flight<Standing>>(common_->wire);
-    common_->submit(
-        {.operations = {list_children(member->path), look_at_node(member->node)}},
-        [nonce = member->nonce(), flight](Common& alive, const Answer& answer) {
-            if (!answer.result.ok()) return flight->complete(answer.result.failure());
-            const auto& replies = answer.result.value();
-            const auto present = alive.roster.find(nonce);
-            if (!present) return flight->complete(Standing{});
-            if (present->is_barging()) {
-                const bool there = replies[1].ok();
-                return flight->complete(
-                    there ? Standing{.state = State::admitted, .fence = present->fence}
-                          : Standing{});
-            }
-            flight->complete(alive.stands(
-                *present, replies[0].ok() ? replies[0].children() : std::vector<std::string>{}));
-        });
+    Operation look =
+        member->is_barging() ? look_at_node(member->node) : list_children(member->path);
+    common_->submit({.operations = {std::move(look)}},
+                    [nonce = member->nonce(), flight](Common& alive, const Answer& answer) {
+                        if (!answer.result.ok()) return flight->complete(answer.result.failure());
+                        const Reply& reply = answer.result.value().front();
+                        if (tells_nothing(reply.refusal)) {
+                            return flight->complete(failure_of(reply.refusal, alive.ensemble()));
+                        }
+                        const auto present = alive.roster.find(nonce);
+                        if (!present || present->session != answer.session) {
+                            return flight->complete(Standing{});
+                        }
+                        flight->complete(alive.stands(*present, reply));
+                    });
     return Pending<Standing>(flight);
 }
 

@@ -6,7 +6,6 @@
 #include <array>
 #include <iterator>
 #include <limits>
-#include <random>
 #include <utility>
 
 #include <holdfast/error.hpp>
@@ -24,8 +23,7 @@ constexpr auto goodbye_time = 100ms;
 
 /// Clients spread over the servers.
 std::size_t any_of(std::size_t count) {
-    std::minstd_rand random{std::random_device{}()};
-    return std::uniform_int_distribution<std::size_t>(0, count - 1)(random);
+    return static_cast<std::size_t>(BootClock::now().time_since_epoch().count()) % count;
 }
 
 Failure timed_out(const Ensemble& ensemble) {
@@ -36,14 +34,23 @@ Failure timed_out(const Ensemble& ensemble) {
                 "request_timeout"};
 }
 
+/// Of a node that was read; also when that cannot be known.
+bool is_written_since(std::int64_t zxid, const Reply& reply) {
+    if (zxid == 0) return false;
+    try {
+        return reply.content().stat.mzxid > zxid;
+    } catch (const Error&) {
+        return true;
+    }
+}
+
 }  // namespace
 
 ZookeeperWire::ZookeeperWire(Ensemble ensemble)
     : ensemble_(std::move(ensemble)),
       bell_(interrupt_descriptor()),
       link_([bell = bell_] { bell.ring(); }),
-      server_(any_of(ensemble_.servers.size())),
-      proof_(ensemble_.tick) {}
+      server_(any_of(ensemble_.servers.size())) {}
 
 ZookeeperWire::~ZookeeperWire() {
     close();
@@ -61,7 +68,7 @@ void ZookeeperWire::submit(Volley volley, Answered answered) {
     const Moment deadline = volley.deadline.value_or(now + ensemble_.request_timeout);
     outbox_.push_back(
         {.volley = std::move(volley), .answered = std::move(answered), .deadline = deadline});
-    if (is_stale(now)) start_over_ = true;
+    if (has_been_idle(now)) start_over_ = true;
     if (may_send()) {
         flush(lock);
         // Whoever leads is to poll for room. What is wrong, reading will find out.
@@ -72,24 +79,24 @@ void ZookeeperWire::submit(Volley volley, Answered answered) {
     }
 }
 
-/// Nothing was heard for so long that a lease counted from then would be half over: the session is
-/// taken up anew, which the leader hears of.
-bool ZookeeperWire::is_stale(Moment now) const {
-    return link_.ready() && in_flight_.empty() &&
-           now - proof_.heard_at() > session_timeout_.load() / 2;
+/// For so long that a lease counted from then would be half over. Taken up anew, the session is
+/// heard of by the leader.
+bool ZookeeperWire::has_been_idle(Moment now) const {
+    return link_.ready() && in_flight_.empty() && now - last_heard_ > session_.timeout() / 2;
 }
 
-void ZookeeperWire::watch(const std::string& path) {
+void ZookeeperWire::watch(const std::string& path, std::int64_t since) {
     std::weak_ptr<Listener> weak;
     {
         const std::lock_guard guard(mutex_);
-        if (!watched_.insert(path).second) return;
+        if (!session_.watch(path)) return;
         weak = listener_;
     }
     submit({.operations = {read_node(path, Watching::yes)}},
-           [this, weak, path](const Answer& answer) {
-               const bool there = answer.result.ok() && answer.result.value().front().ok();
-               const auto listener = there ? nullptr : weak.lock();
+           [this, weak, path, since](const Answer& answer) {
+               const bool same = answer.result.ok() && answer.result.value().front().ok() &&
+                                 !is_written_since(since, answer.result.value().front());
+               const auto listener = same ? nullptr : weak.lock();
                // Whoever listens owns this wire.
                if (!listener || !unwatch(path)) return;
                const bool ended =
@@ -100,12 +107,12 @@ void ZookeeperWire::watch(const std::string& path) {
 
 bool ZookeeperWire::unwatch(const std::string& path) {
     const std::lock_guard guard(mutex_);
-    return watched_.erase(path) > 0;
+    return session_.unwatch(path);
 }
 
 Moment ZookeeperWire::counted_from(Moment sent, std::chrono::nanoseconds lease) const {
     const std::lock_guard guard(mutex_);
-    return zookeeper::counted_from(sent, proof_.heard_at(), session_timeout_.load(), lease);
+    return session_.counted_from(sent, lease);
 }
 
 bool ZookeeperWire::may_send() const {
@@ -118,7 +125,7 @@ void ZookeeperWire::flush(Lock& lock) {
     flushing_ = true;
     while (link_.ready() && !start_over_ && (!outbox_.empty() || !unsent_.empty())) {
         const Moment now = BootClock::now();
-        if (in_flight_.empty()) last_heard_ = now;
+        if (in_flight_.empty()) waiting_since_ = now;
         for (Request& request : outbox_) {
             request.sent = now;
             request.next_number = next_number_;
@@ -167,7 +174,7 @@ void ZookeeperWire::turn(std::optional<Moment> until, Due& due) {
     Arrival arrival;
     if (polled[1].revents != 0) arrival = read();
     Lock lock(mutex_);
-    take(std::move(arrival), due);
+    take(arrival, due);
     serve(BootClock::now(), due);
     if (may_send() || (!unsent_.empty() && !flushing_ && link_.ready())) flush(lock);
 }
@@ -182,8 +189,8 @@ std::optional<Moment> ZookeeperWire::earliest(std::optional<Moment> until) const
     for (const auto* const requests : {&outbox_, &in_flight_}) {
         for (const Request& request : *requests) also(request.deadline);
     }
-    if (!in_flight_.empty()) also(last_heard_ + ensemble_.connect_timeout);
-    if (link_.ready()) also(last_kept_alive_ + session_timeout_.load() / 6);
+    if (!in_flight_.empty()) also(waiting_since_ + ensemble_.connect_timeout);
+    if (link_.ready()) also(last_kept_alive_ + session_.timeout() / 6);
     if (link_.state() == Link::State::down && is_needed()) also(backoff_.next());
     if (first == Moment::max()) return std::nullopt;
     return first;
@@ -199,12 +206,13 @@ void ZookeeperWire::serve(Moment now, Due& due) {
 
 /// A session is kept for those who have nodes in it, also while nobody asks for anything.
 bool ZookeeperWire::is_needed() const {
-    return !outbox_.empty() || session_id_ != 0;
+    return !outbox_.empty() || session_.id() != 0;
 }
 
 void ZookeeperWire::connect(Moment now, Due& due) {
     if (is_needed() && link_.state() == Link::State::down && now >= backoff_.next()) {
-        link_.open(ensemble_.servers[server_], greeting(), now);
+        if (is_beyond_its_time(now)) end_session(due);
+        link_.open(ensemble_.servers[server_], session_.greeting(), now);
     }
     if (link_.state() == Link::State::down || link_.ready()) return;
     if (const auto failure = link_.advance(now)) return attempt_failed(*failure, now, due);
@@ -214,50 +222,22 @@ void ZookeeperWire::connect(Moment now, Due& due) {
     take(read(), due);
 }
 
-/// The session, who we are, and what is watched: the server serves them in this order, before all
-/// that follows.
-std::string ZookeeperWire::greeting() const {
-    std::string bytes;
-    append_frame(bytes,
-                 record_of({.last_zxid = last_zxid_,
-                            .timeout_ms = static_cast<std::int32_t>(ensemble_.session.count()),
-                            .id = session_id_,
-                            .password = session_password_}));
-    if (!ensemble_.credentials.empty()) append_frame(bytes, digest_record(ensemble_.credentials));
-    // Well below what a server takes at once.
-    constexpr std::size_t most_watches = 500;
-    std::vector<std::string> paths;
-    for (const std::string& path : watched_) {
-        paths.push_back(path);
-        if (paths.size() < most_watches) continue;
-        append_frame(bytes, watches_record(last_zxid_, std::exchange(paths, {})));
-    }
-    if (!paths.empty()) append_frame(bytes, watches_record(last_zxid_, paths));
-    return bytes;
-}
-
 void ZookeeperWire::attached(Due& due) {
-    const SessionAnswer& answer = link_.session();
-    if (answer.timeout_ms <= 0 || answer.id == 0) {
-        link_.close();
-        return session_ended(due);
-    }
     failed_in_row_ = 0;
-    session_id_ = answer.id;
-    session_password_ = answer.password;
-    session_timeout_ = std::chrono::milliseconds{answer.timeout_ms};
-    // A server's shortest session is two ticks.
-    proof_.assume_tick(
-        std::min<std::chrono::nanoseconds>(ensemble_.tick, session_timeout_.load() / 2));
-    proof_.established(link_.opened());
+    if (session_.answered(link_.session(), link_.opened()) == Session::Fate::over) {
+        link_.close();
+        return end_session(due);
+    }
     last_heard_ = last_kept_alive_ = BootClock::now();
 }
 
-void ZookeeperWire::session_ended(Due& due) {
-    const std::int64_t over = session_id_.exchange(0);
-    session_password_.clear();
-    watched_.clear();
-    due.push_back([weak = listener_, over] {
+/// Nothing was heard for so long that it is over, though no server has said so.
+bool ZookeeperWire::is_beyond_its_time(Moment now) const {
+    return session_.id() != 0 && now - last_heard_ > session_.timeout() + ensemble_.tick;
+}
+
+void ZookeeperWire::end_session(Due& due) {
+    due.push_back([weak = listener_, over = session_.end()] {
         if (const auto listener = weak.lock()) listener->session_over(over);
     });
 }
@@ -279,14 +259,14 @@ void ZookeeperWire::attempt_failed(const Failure& failure, Moment now, Due& due)
         }
         Failure told = failure;
         if (request.repeated) told.effect = Effect::unknown;
-        finish(std::move(request), std::move(told), session_id_, due);
+        finish(std::move(request), std::move(told), session_.id(), due);
     }
 }
 
 /// By something that goes through the leader: a ping would be answered by a server that is cut off
 /// from it.
 void ZookeeperWire::keep_alive(Moment now) {
-    if (!link_.ready() || now < last_kept_alive_ + session_timeout_.load() / 6) return;
+    if (!link_.ready() || now < last_kept_alive_ + session_.timeout() / 6) return;
     last_kept_alive_ = now;
     outbox_.push_back({.volley = {.operations = {catch_up()}},
                        .answered = [](const Answer&) {},
@@ -295,7 +275,7 @@ void ZookeeperWire::keep_alive(Moment now) {
 
 /// A server that says nothing may be dead, and another one not.
 void ZookeeperWire::give_up_silent(Moment now, Due& due) {
-    if (in_flight_.empty() || now < last_heard_ + ensemble_.connect_timeout) return;
+    if (in_flight_.empty() || now < waiting_since_ + ensemble_.connect_timeout) return;
     lost(due);
 }
 
@@ -309,7 +289,7 @@ void ZookeeperWire::expire(Moment now, Due& due) {
         outbox_.erase(over);
         Failure failure = timed_out(ensemble_);
         failure.effect = request.repeated ? Effect::unknown : Effect::none;
-        finish(std::move(request), std::move(failure), session_id_, due);
+        finish(std::move(request), std::move(failure), session_.id(), due);
     }
 }
 
@@ -330,7 +310,7 @@ void ZookeeperWire::lost(Due& due) {
         finish(std::move(request),
                Failure{errc::unreachable, Effect::unknown,
                        ensemble_.shown() + ": the connection broke before it was answered"},
-               session_id_, due);
+               session_.id(), due);
     }
     outbox_.insert(outbox_.begin(), std::make_move_iterator(again.begin()),
                    std::make_move_iterator(again.end()));
@@ -342,7 +322,7 @@ ZookeeperWire::Arrival ZookeeperWire::read() {
     return arrival;
 }
 
-void ZookeeperWire::take(Arrival arrival, Due& due) {
+void ZookeeperWire::take(const Arrival& arrival, Due& due) {
     try {
         for (const std::string& record : arrival.records) {
             // An earlier one may have ended the connection.
@@ -356,14 +336,14 @@ void ZookeeperWire::take(Arrival arrival, Due& due) {
 }
 
 void ZookeeperWire::take_record(const std::string& record, Due& due) {
-    last_heard_ = BootClock::now();
+    last_heard_ = waiting_since_ = BootClock::now();
     Incoming arrived = incoming(record);
-    if (arrived.zxid > 0) last_zxid_ = arrived.zxid;
+    session_.saw(arrived.zxid);
     if (arrived.number == event_number) {
         if (auto event = event_of(arrived.reply)) stir(*std::move(event), due);
     } else if (arrived.number == auth_number) {
         if (arrived.reply.ok()) return;
-        link_.close();
+        lost(due);
         attempt_failed(failure_of(arrived.reply.refusal, ensemble_), last_heard_, due);
     } else if (arrived.number != watches_number) {
         take_reply(std::move(arrived), due);
@@ -381,9 +361,9 @@ void ZookeeperWire::take_reply(Incoming arrived, Due& due) {
     backoff_.succeeded();
     Request& request = in_flight_.front();
     const std::size_t index = request.replies.size();
-    proof_.answered(request.sent, last_heard_);
+    session_.proof().answered(request.sent, last_heard_);
     if (request.volley.operations[index].through_leader) {
-        proof_.answered_through_leader(request.sent);
+        session_.proof().answered_through_leader(request.sent);
         last_kept_alive_ = std::max(last_kept_alive_, request.sent);
     }
     ++request.next_number;
@@ -392,11 +372,11 @@ void ZookeeperWire::take_reply(Incoming arrived, Due& due) {
     Request done = std::move(request);
     in_flight_.pop_front();
     std::vector<Reply> replies = std::move(done.replies);
-    finish(std::move(done), std::move(replies), session_id_, due);
+    finish(std::move(done), std::move(replies), session_.id(), due);
 }
 
 void ZookeeperWire::stir(Event event, Due& due) {
-    watched_.erase(event.path);
+    session_.unwatch(event.path);
     due.push_back([weak = listener_, event = std::move(event)] {
         if (const auto listener = weak.lock()) listener->stirred(event.path, event.what);
     });

@@ -1,13 +1,11 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -20,7 +18,7 @@
 #include "stores/zookeeper/ensemble.hpp"
 #include "stores/zookeeper/link.hpp"
 #include "stores/zookeeper/operations.hpp"
-#include "stores/zookeeper/proof.hpp"
+#include "stores/zookeeper/session.hpp"
 
 namespace holdfast::inline v0::zookeeper {
 
@@ -74,12 +72,14 @@ public:
     void submit(Volley volley, Answered answered);
 
     /// Tells, once, when the node changes or ends, and at once when it is not there. One that is
-    /// watched already is not asked about again.
-    void watch(const std::string& path);
+    /// watched already is not asked about again. What was written since that transaction has
+    /// changed; 0: that does not matter.
+    void watch(const std::string& path, std::int64_t since = 0);
 
     /// As negotiated with the servers.
-    std::chrono::milliseconds session_timeout() const noexcept { return session_timeout_.load(); }
-    std::int64_t session() const noexcept { return session_id_.load(); }
+    std::chrono::milliseconds session_timeout() const noexcept { return session_.timeout(); }
+    /// 0: there is none now.
+    std::int64_t session() const noexcept { return session_.id(); }
     /// See Standing::counted_from.
     Moment counted_from(Moment sent, std::chrono::nanoseconds lease) const;
     const Ensemble& ensemble() const noexcept { return ensemble_; }
@@ -104,23 +104,23 @@ private:
     std::optional<Moment> earliest(std::optional<Moment> until) const;
     void serve(Moment now, Due& due);
     void connect(Moment now, Due& due);
-    std::string greeting() const;
     void attached(Due& due);
-    void session_ended(Due& due);
+    bool is_beyond_its_time(Moment now) const;
+    void end_session(Due& due);
     void attempt_failed(const Failure& failure, Moment now, Due& due);
     void keep_alive(Moment now);
     void give_up_silent(Moment now, Due& due);
     void expire(Moment now, Due& due);
     void lost(Due& due);
     Arrival read();
-    void take(Arrival arrival, Due& due);
+    void take(const Arrival& arrival, Due& due);
     void take_record(const std::string& record, Due& due);
     void take_reply(Incoming arrived, Due& due);
     void stir(Event event, Due& due);
     void flush(Lock& lock);
     bool may_send() const;
-    bool is_stale(Moment now) const;
     bool is_needed() const;
+    bool has_been_idle(Moment now) const;
     bool unwatch(const std::string& path);
     void say_goodbye() noexcept;
     static void finish(Request request, Result<std::vector<Reply>> result, std::int64_t session,
@@ -131,18 +131,12 @@ private:
 
     mutable std::mutex mutex_;
     std::weak_ptr<Listener> listener_;
+    Session session_{ensemble_};
     Link link_;
     net::Backoff backoff_;
     std::size_t server_;             ///< whose turn it is
     std::size_t failed_in_row_ = 0;  ///< attempts
     bool start_over_ = false;        ///< the connection has been idle for too long
-
-    std::atomic<std::chrono::milliseconds> session_timeout_{};
-    std::atomic<std::int64_t> session_id_{0};
-    std::string session_password_;
-    std::int64_t last_zxid_ = 0;
-    Proof proof_;
-    std::set<std::string> watched_;
 
     std::deque<Request> outbox_;  ///< not yet handed to the connection
     std::deque<Request> in_flight_;
@@ -150,6 +144,7 @@ private:
     bool flushing_ = false;
     std::int32_t next_number_ = 1;
     Moment last_heard_{};
+    Moment waiting_since_{};  ///< for the next answer
     Moment last_kept_alive_{};
 };
 

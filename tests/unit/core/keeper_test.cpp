@@ -56,6 +56,7 @@ public:
 
     Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
                                          std::chrono::milliseconds lease) override {
+        if (at_once) return std::vector<Standing>(tickets.size(), *at_once);
         Renewal renewal{{}, lease, std::make_shared<Flight<std::vector<Standing>>>(wire_)};
         for (const Ticket& ticket : tickets) renewal.resources.push_back(ticket.resource);
         renewals.push_back(renewal);
@@ -71,6 +72,7 @@ public:
     const std::string& description() const override { return description_; }
 
     std::vector<Renewal> renewals;
+    std::optional<Standing> at_once;  ///< what is answered to all, without the test
 
 private:
     static Failure none() { return {errc::not_supported, Effect::none, "not here"}; }
@@ -155,6 +157,15 @@ TEST_F(AKeeper, CountsFromWhereTheStoreSaysIfItDoes) {
     pass(4s);
     store_.renewals[0].answer({{.state = State::admitted, .counted_from = session}});
     EXPECT_EQ(kept->valid_until(), valid_until(session, 12s));
+}
+
+TEST_F(AKeeper, LengthensFromTheMomentThatTheStoreCountsFrom) {
+    const auto kept = keep("a");
+    clock_.moment += 3s;
+    const Moment counted_from = clock_.now() - 1s;
+    store_.at_once = Standing{.state = State::admitted, .counted_from = counted_from};
+    EXPECT_TRUE(keeper_->lengthen({&kept, 1}, 1h));
+    EXPECT_LE(kept->valid_until(), counted_from + 1h);
 }
 
 TEST_F(AKeeper, LengthensNothingWhoseRenewalIsOnItsWay) {

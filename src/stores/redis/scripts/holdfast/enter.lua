@@ -1,7 +1,8 @@
 #!lua
 -- Puts contenders into their lines, in order, up to the first that is not admitted.
--- KEYS: {R} of each. ARGV, for each: nonce, client, owner, host, pid, weight, capacity, fairness
--- ('f', 'b'), patience ('w', 'n'), lease in milliseconds, reenter ('0', '1').
+-- KEYS: {R} of each. ARGV, for each: nonce, who it is (client, owner, host and pid as they are
+-- stored), weight, capacity, fairness ('f', 'b'), patience ('w', 'n'), lease in milliseconds,
+-- reenter ('0', '1').
 -- Answers, for each looked at: state, ticket, fence, look. When the last of them is gone (busy,
 -- and it does not wait), or one is refused, nothing of this request is left in any line.
 -- No allow-oom: without memory it is refused before it did anything.
@@ -12,36 +13,36 @@
 local found
 if #KEYS == 1 then
     local key = KEYS[1]
-    local nonce, client, owner, host, pid, weight, my_capacity, my_fairness, patience, lease,
-        reenter = unpack(ARGV)
+    local nonce, who, weight, my_capacity, my_fairness, patience, lease, reenter = unpack(ARGV)
     weight, my_capacity = tonumber(weight), tonumber(my_capacity)
     local capacity, fairness, held, waiting, holders, joined, waiters, next_ticket, earliest_end,
-        expiry = my_capacity, my_fairness, 0, 0, 0, 0, 0, 1, NEVER, 0
-    found = redis.call('HMGET', key, 'head', nonce)
-    if found[1] then
+        waiters_expiry = my_capacity, my_fairness, 0, 0, 0, 0, 0, 1, NEVER, 0
+    found = redis.call('HMGET', key, 'head', 'fence', 'expiry', nonce)
+    local head, last, expiry, known = unpack(found)
+    if head then
         capacity, fairness, held, waiting, holders, joined, waiters, next_ticket, earliest_end,
-            expiry = cmsgpack.unpack(found[1])
+            waiters_expiry = cmsgpack.unpack(head)
     end
     local quiet = waiters == 0 and now < earliest_end
-    local is_new = not found[2] and (holders == 0 or reenter == '0')
+    local is_new = not known and (holders == 0 or reenter == '0')
     local agrees = capacity == my_capacity and fairness == my_fairness
     local has_room = weight <= capacity - held
     if quiet and is_new and agrees and (has_room or patience == 'n') then
-        local left, last = unpack(redis.call('MGET', key .. ':left:' .. nonce, key .. ':fence'))
-        if left then return { 'withdrawn', 0 } end
+        if redis.call('EXISTS', key .. ':left:' .. nonce) == 1 then return { 'withdrawn', 0 } end
         if not has_room then return { GONE, 0, 0, -1 } end
         local fence = next_fence(last)
         if not fence then return { 'fence', 0, last } end
         local lease_end = now + lease
-        local prolonged = lease_end > expiry
-        if prolonged then expiry = lease_end + GRACE end
-        save_fence(key, fence)
         redis.call('HSET', key,
             'head', cmsgpack.pack(capacity, fairness, held + weight, waiting, holders + 1, joined,
-                waiters, next_ticket + 1, math.min(earliest_end, lease_end), expiry),
-            nonce, cmsgpack.pack('admitted', next_ticket, weight, fence, lease_end, 0, now,
-                client, owner, host, pid))
-        if prolonged then redis.call('PEXPIRE', key, string.format('%d', expiry - now)) end
+                waiters, next_ticket + 1, math.min(earliest_end, lease_end), waiters_expiry),
+            'fence', digits_of(fence),
+            nonce, cmsgpack.pack('admitted', next_ticket, weight, fence, lease_end, 0, now) .. who)
+        expiry = prolonged(expiry, lease_end, fence)
+        if expiry then
+            redis.call('HSET', key, 'expiry', expiry)
+            redis.call('PEXPIREAT', key, expiry)
+        end
         return { ADMITTED, next_ticket, fence, -1 }
     end
 end
@@ -51,11 +52,15 @@ end
 
 -- Of the i-th: its nonce, and what it asks for.
 local function nonce_of(i)
-    return ARGV[11 * i - 10]
+    return ARGV[8 * i - 7]
 end
 local function terms_of(i)
-    local at = 11 * i - 11
-    return tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7]), ARGV[at + 8], ARGV[at + 11] == '1'
+    local at = 8 * i - 8
+    return tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4]), ARGV[at + 5], ARGV[at + 8] == '1'
+end
+local function owner_of(i)
+    local _, owner = cmsgpack.unpack(ARGV[8 * i - 6])
+    return owner
 end
 
 -- Opens the line of the i-th, or answers why it is refused.
@@ -63,10 +68,8 @@ local function open_to(i)
     local key, nonce = KEYS[i], nonce_of(i)
     local withdrawn = redis.call('EXISTS', key .. ':left:' .. nonce) == 1
     if withdrawn then return nil, { 'withdrawn', i - 1 } end
-    local last = redis.call('GET', key .. ':fence')
-    if not next_fence(last) then return nil, { 'fence', i - 1, last } end
     local line = open(key, { nonce }, found)
-    line.last_fence = last
+    if not next_fence(line.fence) then return nil, { 'fence', i - 1, line.fence } end
     return line
 end
 
@@ -78,11 +81,11 @@ end
 
 -- The i-th at the end of the line, not yet waiting or admitted.
 local function newcomer(line, i)
-    local at = 11 * i - 11
-    local one = contender(ARGV[at + 1], nil, 'gone', line.next_ticket, tonumber(ARGV[at + 6]), 0, 0,
-        0, now, ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5])
+    local at = 8 * i - 8
+    local one = contender(ARGV[at + 1], nil, 'gone', line.next_ticket, tonumber(ARGV[at + 3]), 0, 0,
+        0, now, cmsgpack.unpack(ARGV[at + 2]))
     line.next_ticket = line.next_ticket + 1
-    keep(line, one, ARGV[at + 10])
+    keep(line, one, ARGV[at + 7])
     return one
 end
 
@@ -109,7 +112,7 @@ local function enter_new(line, i, weight)
         admit(line, one)
         return { ADMITTED, one.ticket, one.fence, -1 }
     end
-    local waits = ARGV[11 * i - 2] == 'w'
+    local waits = ARGV[8 * i - 2] == 'w'
     if not waits then return { GONE, 0, 0, -1 } end
     local one = newcomer(line, i)
     add_waiter(line, one)
@@ -121,7 +124,7 @@ end
 local function enter(line, i)
     local known = line.known[nonce_of(i)]
     if known then
-        local state, fence, look_again = renew(line, known, ARGV[11 * i - 1])
+        local state, fence, look_again = renew(line, known, ARGV[8 * i - 1])
         return { state, known.ticket, fence, look_again }
     end
     advance(line)
@@ -129,7 +132,7 @@ local function enter(line, i)
     if not agrees(line, capacity, fairness) then
         return nil, { 'conflict', i - 1, line.capacity, line.fairness }
     end
-    local hold = joins and hold_of(line, ARGV[11 * i - 8])
+    local hold = joins and hold_of(line, owner_of(i))
     if not hold then return enter_new(line, i, weight) end
     if weight > hold.weight then return nil, { 'deadlock', i - 1 } end
     return join(line, i, hold)

@@ -1,17 +1,18 @@
 -- How a resource is stored. KEYS[i] is {R}; its keys are
 --
---   {R}             HASH    head -> the line's sums; nonce -> holder (admitted, or offered a place)
+--   {R}             HASH    head -> the line's sums; nonce -> holder (admitted, or offered a place);
+--                           fence -> the last one given; expiry -> of this key
 --   {R}:waiters     HASH    nonce -> waiter (waiting, or lapsed)
 --   {R}:line        ZSET    waiters' nonces by ticket; a lapsed one by minus the end of its lease
---   {R}:fence       STRING  the last fence given
 --   {R}:left:NONCE  STRING  a tombstone: this contender left before its enter came
 --
 -- A head and a contender are sequences of MessagePack values, which keep every digit of a fence and
 -- cost a fraction of text, or of a field for each number. In this order, everywhere:
 --
 --   head       capacity, fairness, held, waiting, holders, joined, waiters, next_ticket,
---              earliest_end, expiry
---   contender  phase, ticket, weight, fence, lease_end, claim_end, since, client, owner, host, pid
+--              earliest_end, waiters_expiry
+--   contender  phase, ticket, weight, fence, lease_end, claim_end, since; who it is: client, owner,
+--              host, pid
 --
 -- Enter, renew and leave do their usual case first, on these values alone, and return: one
 -- contender in a quiet line, where nobody waits and nothing has ended. The functions for all other
@@ -30,8 +31,13 @@ local CLAIM_TIME = 1000
 -- 2^53 - 1, the highest fence.
 local NEVER = 9007199254740991
 
--- The keys outlive the longest lease by this when they are prolonged, so that few renewals do it.
+-- The waiters' keys outlive the longest lease by this when they are prolonged, so that few renewals
+-- do it.
 local GRACE = 60000
+
+-- The fence is kept until so long after its own time: from then on the clock alone makes the next
+-- one larger. The key is prolonged by as much again, so that this happens once a day.
+local DAY = 86400000
 
 -- The fence after the last one, when that leaves so many (one); else it is a planted value.
 local function next_fence(last, count)
@@ -39,15 +45,14 @@ local function next_fence(last, count)
     return last and last + (count or 1) <= NEVER and math.max(last + 1, microseconds)
 end
 
--- Kept until a day after its own time: from then on the clock alone makes the next one larger. With
--- GET it refuses to overwrite what is no fence.
-local function save_fence(key, fence)
-    if fence == microseconds then
-        -- The usual case: the clock's own digits, for to print a number is dear.
-        local digits = time[1] .. string.sub('000000' .. time[2], -6)
-        redis.call('SET', key .. ':fence', digits, 'GET', 'EX', '86400')
-    else
-        redis.call('SET', key .. ':fence', string.format('%.0f', fence), 'GET',
-            'PXAT', string.format('%.0f', fence / 1000 + 86400000))
-    end
+-- The digits of a fence. Usually it is the clock's time, and to print a number is dear.
+local function digits_of(fence)
+    if fence == microseconds then return time[1] .. string.sub('000000' .. time[2], -6) end
+    return string.format('%.0f', fence)
+end
+
+-- {R} is to outlast this lease and this fence: when it ends too early, the new end; else nothing.
+local function prolonged(expiry, lease_end, fence)
+    local needed = math.max(lease_end, fence / 1000 + DAY)
+    if needed > (tonumber(expiry) or 0) then return string.format('%.0f', needed + DAY) end
 end

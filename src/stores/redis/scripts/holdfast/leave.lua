@@ -14,19 +14,20 @@ local function plant_tombstone()
 end
 
 -- The usual case: a holder leaves a quiet line, and nobody has joined its hold.
-local found = redis.call('HMGET', key, 'head', nonce)
-if found[2] then
+local found = redis.call('HMGET', key, 'head', 'fence', 'expiry', nonce)
+local head, _, _, known = unpack(found)
+if known then
     local capacity, fairness, held, waiting, holders, joined, waiters, next_ticket, earliest_end,
-        expiry = cmsgpack.unpack(found[1])
+        waiters_expiry = cmsgpack.unpack(head)
     if waiters == 0 and now < earliest_end and joined == 0 then
-        local phase, _, weight, fence = cmsgpack.unpack(found[2])
+        local _, phase, _, weight, fence = cmsgpack.unpack_limit(known, 4)
         plant_tombstone()
         if holders == 1 then
-            redis.call('DEL', key)
+            redis.call('HDEL', key, 'head', nonce)
         else
             redis.call('HSET', key,
                 'head', cmsgpack.pack(capacity, fairness, held - weight, waiting, holders - 1,
-                    joined, waiters, next_ticket, earliest_end, expiry))
+                    joined, waiters, next_ticket, earliest_end, waiters_expiry))
             redis.call('HDEL', key, nonce)
         end
         return { phase == 'admitted' and ADMITTED or OFFERED, fence }
@@ -45,13 +46,13 @@ if found[2] then
                 plant_tombstone()
                 redis.call('HSET', key,
                     'head', cmsgpack.pack(capacity, fairness, weight, 0, 1, 0, 0, next_ticket,
-                        math.min(claim_end, lease_end), expiry),
+                        math.min(claim_end, lease_end), waiters_expiry),
                     next, cmsgpack.pack('offered', ticket, weight, 0, lease_end, claim_end, since,
                         client, owner, host, pid))
                 redis.call('HDEL', key, nonce)
                 redis.call('DEL', order, records)
                 redis.pcall('PUBLISH', 'holdfast:' .. client, next .. ' o')
-                local left, _, _, fence = cmsgpack.unpack(found[2])
+                local _, left, _, _, fence = cmsgpack.unpack_limit(known, 4)
                 return { left == 'admitted' and ADMITTED or OFFERED, fence }
             end
         end

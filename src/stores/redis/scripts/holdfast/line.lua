@@ -48,7 +48,7 @@ local function is_waiter(one)
 end
 
 local function line_of(key, capacity, fairness, held, waiting, holders, joined, waiters,
-                       next_ticket, earliest_end, expiry)
+                       next_ticket, earliest_end, waiters_expiry)
     return {
         key = key,
         order = key .. ':line',
@@ -67,7 +67,10 @@ local function line_of(key, capacity, fairness, held, waiting, holders, joined, 
         placed = 0, -- how many of the waiters are in the order
         next_ticket = next_ticket,
         earliest_end = earliest_end, -- no holder's lease or claim ends before this
-        expiry = expiry, -- of the keys
+        fence = nil, -- the last one given
+        expiry = nil, -- of {R}
+        lasting = 0, -- until when it must last for whoever was heard of
+        waiters_expiry = waiters_expiry, -- of the waiters' keys
         loose = fairness == 'f', -- somebody may move that could not before
     }
 end
@@ -98,15 +101,23 @@ local function open_waiters(line, nonces)
     if line.placed > 0 then find_waiters(line, nonces) end
 end
 
--- Opens a line with those of the nonces that are in it. `values` are those of the head and of the
--- nonces in {R}, when they have been read already.
+-- The line of a head, if there is one.
+local function line_with(key, head)
+    if not head then return line_of(key, nil, nil, 0, 0, 0, 0, 0, 1, NEVER, 0) end
+    local line = line_of(key, cmsgpack.unpack(head))
+    line.head = head
+    return line
+end
+
+-- Opens a line with those of the nonces that are in it. `values` are those of head, fence, expiry
+-- and of the nonces in {R}, when they have been read already.
 local function open(key, nonces, values)
-    values = values or redis.call('HMGET', key, 'head', unpack(nonces))
-    if not values[1] then return line_of(key, nil, nil, 0, 0, 0, 0, 0, 1, NEVER, 0) end
-    local line = line_of(key, cmsgpack.unpack(values[1]))
-    line.head = values[1]
+    values = values or redis.call('HMGET', key, 'head', 'fence', 'expiry', unpack(nonces))
+    local line = line_with(key, values[1])
+    line.fence, line.expiry = values[2], values[3]
+    if not line.stored then return line end
     for i, nonce in ipairs(nonces) do
-        local value = values[i + 1]
+        local value = values[i + 3]
         if value then line.known[nonce] = contender(nonce, key, cmsgpack.unpack(value)) end
     end
     open_waiters(line, nonces)
@@ -119,7 +130,7 @@ local function all_holders(line)
         local fields = redis.call('HGETALL', line.key)
         for i = 1, #fields, 2 do
             local nonce = fields[i]
-            if nonce ~= 'head' and not line.known[nonce] then
+            if #nonce == 32 and not line.known[nonce] then
                 line.known[nonce] = contender(nonce, line.key, cmsgpack.unpack(fields[i + 1]))
             end
         end
@@ -143,8 +154,17 @@ end
 -- Puts come before removals: a key that is empty for a moment would lose its expiry.
 local function save_holders(line)
     local head = cmsgpack.pack(line.capacity, line.fairness, line.held, line.waiting, line.holders,
-        line.joined, line.waiters, line.next_ticket, line.earliest_end, line.expiry)
+        line.joined, line.waiters, line.next_ticket, line.earliest_end, line.waiters_expiry)
     local fields, ended = head ~= line.head and { 'head', head } or {}, {}
+    if line.fence_given then
+        fields[#fields + 1] = 'fence'
+        fields[#fields + 1] = digits_of(line.fence)
+    end
+    local expiry = prolonged(line.expiry, line.lasting, line.fence_given and line.fence or 0)
+    if expiry then
+        fields[#fields + 1] = 'expiry'
+        fields[#fields + 1] = expiry
+    end
     for nonce, one in pairs(line.known) do
         if is_holder(one) then
             if one.changed then
@@ -157,9 +177,17 @@ local function save_holders(line)
     end
     write('HSET', line.key, fields)
     write('HDEL', line.key, ended)
-    if line.prolonged then
-        redis.call('PEXPIREAT', line.key, string.format('%.0f', line.expiry))
+    if expiry then redis.call('PEXPIREAT', line.key, expiry) end
+end
+
+-- When nobody is left, nothing is left but the fence.
+local function save_nobody(line)
+    local ended = { 'head' }
+    for nonce, one in pairs(line.known) do
+        if one.home == line.key then ended[#ended + 1] = nonce end
     end
+    write('HDEL', line.key, ended)
+    redis.call('DEL', line.order, line.records)
 end
 
 local function save_waiters(line)
@@ -183,7 +211,7 @@ local function save_waiters(line)
     write('HDEL', line.records, left)
     write('ZADD', line.order, places)
     if line.waiters > 0 and (line.prolonged or not line.expiring) then
-        local expiry = string.format('%.0f', line.expiry)
+        local expiry = string.format('%.0f', line.waiters_expiry)
         redis.call('PEXPIREAT', line.order, expiry)
         redis.call('PEXPIREAT', line.records, expiry)
     end

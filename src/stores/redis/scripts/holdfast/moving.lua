@@ -6,8 +6,9 @@
 local function keep(line, one, lease)
     one.lease_end = line.now + lease
     one.changed = true
-    if one.lease_end > line.expiry then
-        line.expiry = one.lease_end + GRACE
+    line.lasting = math.max(line.lasting, one.lease_end)
+    if one.lease_end > line.waiters_expiry then
+        line.waiters_expiry = one.lease_end + GRACE
         line.prolonged = true
     end
 end
@@ -31,9 +32,9 @@ end
 
 -- Admits one that is offered a place, or is not in line.
 local function admit(line, one)
-    line.last_fence = next_fence(line.last_fence)
+    line.fence = next_fence(line.fence)
     line.fence_given = true
-    one.fence = line.last_fence
+    one.fence = line.fence
     one.since = line.now
     one.changed = true
     if one.phase ~= 'offered' then return add_holder(line, one, 'admitted') end
@@ -307,16 +308,14 @@ local function publish(line)
     end
 end
 
--- When nobody is left, nothing is left but the fence.
 local function save(line)
     tell_stand_by(line)
     if line.torn then redis.call('DEL', line.order, line.records) end
-    if line.fence_given then save_fence(line.key, line.last_fence) end
     if line.holders + line.waiters > 0 then
         save_holders(line)
         save_waiters(line)
     else
-        redis.call('DEL', line.key, line.order, line.records)
+        save_nobody(line)
     end
     publish(line)
 end

@@ -9,31 +9,34 @@
 local found
 if #ARGV == 2 then
     local key, lease, nonce = KEYS[1], ARGV[1], ARGV[2]
-    found = redis.call('HMGET', key, 'head', nonce)
-    if not found[1] then return { GONE, 0, -1 } end
+    found = redis.call('HMGET', key, 'head', 'fence', 'expiry', nonce)
+    local head, last, expiry, known = unpack(found)
+    if not head then return { GONE, 0, -1 } end
     local capacity, fairness, held, waiting, holders, joined, waiters, next_ticket, earliest_end,
-        expiry = cmsgpack.unpack(found[1])
+        waiters_expiry = cmsgpack.unpack(head)
     local quiet = waiters == 0 and now < earliest_end
-    if quiet and found[2] then
-        local phase, ticket, weight, fence, _, claim_end, since, client, owner, host, pid =
-            cmsgpack.unpack(found[2])
-        if phase == 'offered' then
-            local last = redis.call('GET', key .. ':fence')
+    if quiet and known then
+        local who, phase, ticket, weight, fence, _, claim_end, since =
+            cmsgpack.unpack_limit(known, 7)
+        local given = phase == 'offered'
+        if given then
             phase, fence, since = 'admitted', next_fence(last), now
             if not fence then return { 'fence', 0, last } end
-            save_fence(key, fence)
         end
         local lease_end = now + lease
-        local prolonged = lease_end > expiry
-        if prolonged then expiry = lease_end + GRACE end
         -- Of a lone holder the end is known; of several, that none is earlier.
         if holders == 1 or lease_end < earliest_end then earliest_end = lease_end end
         redis.call('HSET', key,
             'head', cmsgpack.pack(capacity, fairness, held, waiting, holders, joined, waiters,
-                next_ticket, earliest_end, expiry),
-            nonce, cmsgpack.pack(phase, ticket, weight, fence, lease_end, claim_end, since,
-                client, owner, host, pid))
-        if prolonged then redis.call('PEXPIRE', key, string.format('%d', expiry - now)) end
+                next_ticket, earliest_end, waiters_expiry),
+            nonce, cmsgpack.pack(phase, ticket, weight, fence, lease_end, claim_end, since) ..
+                string.sub(known, who + 1))
+        if given then redis.call('HSET', key, 'fence', digits_of(fence)) end
+        expiry = prolonged(expiry, lease_end, given and fence or 0)
+        if expiry then
+            redis.call('HSET', key, 'expiry', expiry)
+            redis.call('PEXPIREAT', key, expiry)
+        end
         return { ADMITTED, fence, -1 }
     end
 end
@@ -52,10 +55,8 @@ for i, nonce in ipairs(nonces) do
         candidates, first = candidates + 1, first or i
     end
 end
-if first then
-    local last = redis.call('GET', KEYS[1] .. ':fence')
-    line.last_fence = last
-    if not next_fence(last, candidates) then return { 'fence', first - 1, last } end
+if first and not next_fence(line.fence, candidates) then
+    return { 'fence', first - 1, line.fence }
 end
 
 local reply = {}

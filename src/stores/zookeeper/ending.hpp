@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "stores/zookeeper/common.hpp"
+
+namespace holdfast::inline v0::zookeeper {
+
+/// The end of one incarnation of a node whose name another one may have next: the resource's own,
+/// with barging. It is deleted only after a look that has shown it, and after a lost connection
+/// only after another look: a deletion that is repeated blindly would hit whoever came next.
+///
+///     sync, look ──▶ it is the same ──▶ delete ──▶ answered
+///         ▲                                └── the connection broke ──┐
+///         └───────────────────────────────────────────────────────────┘
+class Ending : public std::enable_shared_from_this<Ending> {
+public:
+    using Ended = std::function<void(Common&, Result<Standing>)>;
+
+    Ending(const Common& common, PlaceText place, Ended ended);
+
+    void start(Common& common) { look(common); }
+
+private:
+    using Answer = ZookeeperWire::Answer;
+
+    void look(Common& common);
+    void looked(Common& common, const Answer& answer);
+    void remove(Common& common, Moment limit);
+    void removed(Common& common, const Answer& answer);
+    void gone(Common& common);
+
+    const PlaceText place_;
+    const Ended ended_;
+    const Moment deadline_;
+    bool tried_ = false;  ///< an earlier deletion may have done it
+};
+
+/// What is told when it cannot be known whether this request ended it.
+Failure perhaps_done(const Ensemble& ensemble);
+
+}  // namespace holdfast::inline v0::zookeeper

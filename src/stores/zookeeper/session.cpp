@@ -1,0 +1,66 @@
+#include "stores/zookeeper/session.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace holdfast::inline v0::zookeeper {
+
+namespace {
+
+/// Of paths in one request: well below what a server takes (jute.maxbuffer, 1 MiB by default).
+constexpr std::size_t most_bytes = std::size_t{128} << 10U;
+
+std::int32_t in_milliseconds(std::chrono::milliseconds time) {
+    constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
+    return static_cast<std::int32_t>(std::min<std::int64_t>(time.count(), longest));
+}
+
+}  // namespace
+
+std::string Session::greeting() const {
+    std::string bytes;
+    append_frame(bytes, record_of({.last_zxid = last_zxid_,
+                                   .timeout_ms = in_milliseconds(ensemble_.session),
+                                   .id = id_,
+                                   .password = password_}));
+    if (!ensemble_.credentials.empty()) append_frame(bytes, digest_record(ensemble_.credentials));
+    std::vector<std::string> paths;
+    std::size_t size = 0;
+    for (const std::string& path : watched_) {
+        size += path.size() + sizeof(std::int32_t);
+        paths.push_back(path);
+        if (size < most_bytes) continue;
+        append_frame(bytes, watches_record(last_zxid_, std::exchange(paths, {})));
+        size = 0;
+    }
+    if (!paths.empty()) append_frame(bytes, watches_record(last_zxid_, paths));
+    return bytes;
+}
+
+Session::Fate Session::answered(const SessionAnswer& answer, Moment asked) {
+    if (answer.timeout_ms <= 0 || answer.id == 0) return Fate::over;
+    id_ = answer.id;
+    password_ = answer.password;
+    timeout_ = std::chrono::milliseconds{answer.timeout_ms};
+    // A server's shortest session is two ticks.
+    proof_.assume_tick(std::min<std::chrono::nanoseconds>(ensemble_.tick, timeout() / 2));
+    proof_.established(asked);
+    return Fate::lives;
+}
+
+std::int64_t Session::end() {
+    password_.clear();
+    watched_.clear();
+    // A server that has not seen as much refuses us. That is for the sake of one session; servers
+    // that were emptied, or restored, would never take us again.
+    last_zxid_ = 0;
+    return id_.exchange(0);
+}
+
+void Session::saw(std::int64_t zxid) {
+    if (zxid > 0) last_zxid_ = zxid;
+}
+
+}  // namespace holdfast::inline v0::zookeeper

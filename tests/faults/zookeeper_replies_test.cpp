@@ -1,0 +1,314 @@
+#include <gtest/gtest.h>
+
+#include "faults/zookeeper_faults.hpp"
+
+/// Requests and replies that are lost, late or doubled: no ghost, no double, no hang.
+namespace holdfast::test {
+
+namespace {
+
+class ZookeeperReplies : public ZookeeperFaults {
+protected:
+    /// Through the network that fails, and with all the time of the others.
+    Client patient_client(const std::string& parameters = "") const {
+        return connect("zookeeper://127.0.0.1:" + std::to_string(proxy_.port()) + "/" +
+                       testing::UnitTest::GetInstance()->current_test_info()->name() +
+                       "?session=10s&tick=500ms&connect_timeout=10s" + parameters);
+    }
+};
+
+/// With its number, and without what a success has in it.
+std::string empty_reply_to(std::string_view request) {
+    return std::string("\0\0\0\x10", 4) + std::string(request.substr(4, 4)) +
+           std::string("\0\0\0\0\0\0\0\1\0\0\0\0", 12);
+}
+/// ZooKeeper's THROTTLEDOP.
+std::string throttled_reply_to(std::string_view request) {
+    std::string reply = empty_reply_to(request);
+    return reply.replace(reply.size() - 4, 4, "\xff\xff\xff\x81");
+}
+
+TEST_F(ZookeeperReplies, ADroppedReplyToCreateLeavesOneContender) {
+    const auto user = client();
+    for (int round = 0; round < 3; ++round) {
+        const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::drop_reply});
+        auto hold = user.mutex("orders", brief()).acquire();
+        EXPECT_EQ(holders("orders"), 1U);
+        EXPECT_EQ(waiters("orders"), 0U);
+        EXPECT_EQ(hold.release(), Released::in_time);
+        EXPECT_TRUE(await_nobody("orders"));
+    }
+}
+
+TEST_F(ZookeeperReplies, ACreateThatNeverArrivedIsMadeAgain) {
+    const auto user = client();
+    user.mutex("orders", brief()).acquire().release();
+    const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::cut_before, Verdict::cut_before});
+    const Hold hold = user.mutex("orders", brief()).acquire();
+    EXPECT_GE(ambush.seen(), 3U) << "more where its container was reaped meanwhile";
+    EXPECT_EQ(holders("orders"), 1U);
+}
+
+TEST_F(ZookeeperReplies, ACreateWhoseConnectionIsCutBehindItKeepsItsPlaceInLine) {
+    const auto other = rival();
+    auto first = other.mutex("orders", long_lived()).acquire();
+    const auto user = client();
+    const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::cut_after});
+    Acquiring second(user, "orders", brief());
+    ASSERT_TRUE(await_waiters("orders", 1));
+    Acquiring third(other, "orders", long_lived());
+    ASSERT_TRUE(await_waiters("orders", 2));
+    first.release();
+    auto hold = second.get();
+    EXPECT_FALSE(third.is_over(50ms));
+    hold.release();
+    EXPECT_TRUE(third.get().held());
+}
+
+TEST_F(ZookeeperReplies, ACreateThatComesAfterItWasGivenUpIsTakenOut) {
+    // Else its container would not be there when it comes, and it would be refused.
+    const Hold below = rival().mutex("orders/below", long_lived()).acquire();
+    const auto user = patient_client("&request_timeout=500ms");
+    const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::hold});
+    // The server would end the first connection when the session is taken up by another.
+    proxy_.refuse();
+    EXPECT_EQ(error_of([&] { return user.mutex("orders", brief()).acquire(); }).code(),
+              errc::unreachable);
+    EXPECT_EQ(ambush.seen(), 1U);
+    proxy_.let_pass();
+    ASSERT_TRUE(await([&] { return holders("orders") == 1; })) << "it has come";
+    proxy_.pass();
+    EXPECT_TRUE(await(
+        [&] {
+            static_cast<void>(user.mutex("other", brief()).try_acquire());
+            return holders("orders") == 0;
+        },
+        5s))
+        << "before its session ends";
+    const Hold next = rival().mutex("orders", long_lived()).acquire();
+    EXPECT_TRUE(next.held());
+}
+
+TEST_F(ZookeeperReplies, ACreateThatComesAfterItsRepetitionLeavesNoGhost) {
+    const Hold below = rival().mutex("orders/below", long_lived()).acquire();
+    const auto user = client("&connect_timeout=500ms");
+    const auto connections = server_.measured("num_alive_connections");
+    // Kept back until the client has given up the connection and tried again by the next one.
+    const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::hold});
+    auto hold = user.mutex("orders", brief()).acquire();
+    EXPECT_TRUE(hold.held());
+    EXPECT_EQ(ambush.seen(), 2U);
+    EXPECT_EQ(proxy_.connections(), 2U);
+    // The server itself ends the first one when the session is taken up by the second: what is in
+    // it cannot come any more.
+    ASSERT_TRUE(await([&] { return server_.measured("num_alive_connections") <= connections; }));
+    proxy_.let_pass();
+    EXPECT_TRUE(await([&] { return holders("orders") + waiters("orders") == 1; }));
+    EXPECT_EQ(hold.release(), Released::in_time);
+    EXPECT_TRUE(await([&] {
+        static_cast<void>(user.mutex("other", brief()).try_acquire());
+        return holders("orders") == 0;
+    }));
+}
+
+TEST_F(ZookeeperReplies, ADroppedReplyToDeleteIsNotTakenForAnothersLoss) {
+    const auto user = client();
+    auto hold = user.mutex("orders", brief()).acquire();
+    const ZookeeperAmbush ambush(proxy_, Verb::remove, {Verdict::drop_reply});
+    EXPECT_EQ(hold.release(), Released::unknown);
+    const Hold next = rival().mutex("orders", long_lived()).acquire();
+    EXPECT_TRUE(next.held());
+    EXPECT_EQ(holders("orders"), 1U);
+}
+
+TEST_F(ZookeeperReplies, APredecessorThatGoesBetweenTheListAndTheWatchIsNoticed) {
+    auto first = rival().mutex("orders", long_lived()).acquire();
+    const auto user = client();
+    const ZookeeperAmbush ambush(proxy_, Verb::read, {Verdict::hold});
+    Acquiring second(user, "orders", {.lease = 2s});
+    ASSERT_TRUE(ambush.await_seen(1));
+    first.release();
+    proxy_.let_pass();
+    EXPECT_TRUE(second.is_over(600ms)) << "before it looks with its renewal";
+    EXPECT_TRUE(second.get().held());
+}
+
+TEST_F(ZookeeperReplies, APredecessorThatIsAdmittedBetweenTheListAndTheWatchIsNoticed) {
+    auto others = rival().semaphore("slots", 3, long_lived());
+    Hold first = others.acquire(2);
+    auto second = std::async(std::launch::async, [&] { return others.acquire(2); });
+    ASSERT_TRUE(await_waiters("slots", 1));
+    const auto user = patient_client();
+    const ZookeeperAmbush ambush(proxy_, Verb::read, {Verdict::hold});
+    auto third = std::async(std::launch::async,
+                            [&] { return user.semaphore("slots", 3, long_lived()).acquire(); });
+    ASSERT_TRUE(ambush.await_seen(1));
+    first.release();
+    const Hold present = second.get();
+    proxy_.let_pass();
+    EXPECT_EQ(third.wait_for(2s), std::future_status::ready) << "before it looks with its renewal";
+    EXPECT_TRUE(third.get().held());
+}
+
+TEST_F(ZookeeperReplies, OneThatIsAdmittedAtOnceTellsThoseBehindIt) {
+    auto others = rival().semaphore("slots", 3, long_lived());
+    Hold first = others.acquire(2);
+    const auto user = patient_client();
+    user.mutex("other", brief()).acquire().release();
+    // Its node is there; it does not know yet where it stands.
+    const ZookeeperAmbush ambush(proxy_, Verb::list, {Verdict::hold});
+    auto second = std::async(std::launch::async,
+                             [&] { return user.semaphore("slots", 3, long_lived()).acquire(2); });
+    ASSERT_TRUE(await_waiters("slots", 1));
+    auto third = std::async(std::launch::async, [&] { return others.acquire(1); });
+    ASSERT_TRUE(await_waiters("slots", 2));
+    ASSERT_TRUE(await([&] { return server_.measured("watch_count") > 0; }));
+    first.release();
+    proxy_.let_pass();
+    const Hold present = second.get();
+    EXPECT_EQ(third.wait_for(2s), std::future_status::ready) << "before it looks with its renewal";
+    EXPECT_TRUE(third.get().held());
+}
+
+TEST_F(ZookeeperReplies, APredecessorThatGoesWhileTheConnectionIsDownIsToldByTheNextOne) {
+    auto first = rival().mutex("orders", long_lived()).acquire();
+    const auto user = connect("zookeeper://127.0.0.1:" + std::to_string(proxy_.port()) +
+                              "/APredecessorThatGoesWhileTheConnectionIsDownIsToldByTheNextOne"
+                              "?session=10s&tick=500ms");
+    Acquiring second(user, "orders", {.lease = 10s});
+    ASSERT_TRUE(await_waiters("orders", 1));
+    ASSERT_TRUE(await([&] { return server_.measured("watch_count") > 0; }));
+    proxy_.refuse();
+    proxy_.cut();
+    first.release();
+    proxy_.pass();
+    EXPECT_TRUE(second.is_over(2500ms)) << "before it looks with its renewal";
+    EXPECT_TRUE(second.get().held());
+}
+
+TEST_F(ZookeeperReplies, ALostEventIsMadeUpForByTheRenewal) {
+    auto first = rival().mutex("orders", long_lived()).acquire();
+    const auto user = client();
+    proxy_.lose_pushes();
+    Acquiring second(user, "orders", brief());
+    ASSERT_TRUE(await_waiters("orders", 1));
+    first.release();
+    EXPECT_TRUE(second.get().held());
+}
+
+TEST_F(ZookeeperReplies, AParentThatIsReapedWhileJoiningIsMadeAgain) {
+    const auto user = client();
+    // Its containers are there, and empty.
+    user.mutex("orders", brief()).acquire().release();
+    const auto nodes = server_.measured("znode_count");
+    const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::hold});
+    Acquiring joining(user, "orders", brief());
+    ASSERT_TRUE(ambush.await_seen(1));
+    ASSERT_TRUE(await([&] { return server_.measured("znode_count") < nodes; }));
+    proxy_.let_pass();
+    const Hold hold = joining.get();
+    EXPECT_TRUE(hold.held());
+    EXPECT_EQ(holders("orders"), 1U);
+}
+
+TEST_F(ZookeeperReplies, GarbageEndsTheConnectionAndNothingElse) {
+    const auto user = client();
+    for (const std::string& garbage :
+         {std::string("\xff\xff\xff\xff", 4), std::string("\0\0\0\2hi", 6),
+          std::string("\0\0\0\x10\0\0\0\x7f\0\0\0\0\0\0\0\1\0\0\0\0", 20)}) {
+        proxy_.garbage(garbage);
+        auto hold = user.mutex("orders", brief()).acquire();
+        EXPECT_EQ(hold.release(), Released::in_time);
+    }
+    EXPECT_TRUE(await_nobody("orders"));
+}
+
+TEST_F(ZookeeperReplies, ANameBelowABargingOneIsRefusedAtOnce) {
+    const Hold above = rival().mutex("a", {.lease = 10s, .fairness = Fairness::barging}).acquire();
+    const auto user = client();
+    const auto connections = proxy_.connections();
+    const auto start = std::chrono::steady_clock::now();
+    for (const char* name : {"a/b", "a/b/c"}) {
+        const auto refused = error_of([&] { return user.mutex(name, brief()).acquire(); });
+        EXPECT_EQ(refused.code(), errc::conflict);
+        expect_says(refused, "barging");
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 3s) << "not after request_timeout";
+    EXPECT_EQ(proxy_.connections(), connections);
+    EXPECT_TRUE(above.held());
+}
+
+TEST_F(ZookeeperReplies, AListThatIsRefusedLeavesNobodyInLine) {
+    std::atomic<int> left = 1;
+    const auto user = client();
+    user.mutex("orders", brief()).acquire().release();
+    proxy_.on_request([&](std::string_view request) {
+        if (zookeeper_verb(request) == Verb::list && left-- > 0) {
+            proxy_.garbage(throttled_reply_to(request));
+        }
+        return Verdict::pass;
+    });
+    const auto refused = error_of([&] { return user.mutex("orders", brief()).acquire(); });
+    EXPECT_EQ(refused.code(), errc::unreachable);
+    expect_says(refused, "more requests than it can serve");
+    EXPECT_EQ(holders("orders"), 0U) << "it is told when its node is gone";
+}
+
+TEST_F(ZookeeperReplies, ARefusedRenewalEndsNoHold) {
+    std::atomic<int> refused = 0;
+    const auto user = client();
+    const Hold hold = user.mutex("orders", {.lease = 2s}).acquire();
+    proxy_.on_request([&](std::string_view request) {
+        if (zookeeper_verb(request) == Verb::exists && refused++ == 0) {
+            proxy_.garbage(throttled_reply_to(request));
+        }
+        return Verdict::pass;
+    });
+    ASSERT_TRUE(await([&] { return refused > 1; })) << "it is renewed again";
+    EXPECT_TRUE(hold.held());
+    EXPECT_EQ(holders("orders"), 1U);
+}
+
+TEST_F(ZookeeperReplies, OnesThatAreEmptyAreTakenForLostOnes) {
+    std::atomic<bool> emptied = false;
+    const auto user = client();
+    user.mutex("orders", brief()).acquire().release();
+    for (const Verb verb : {Verb::create, Verb::list}) {
+        emptied = false;
+        proxy_.on_request([&, verb](std::string_view request) {
+            if (zookeeper_verb(request) == verb && !emptied.exchange(true)) {
+                proxy_.garbage(empty_reply_to(request));
+            }
+            return Verdict::pass;
+        });
+        auto hold = user.mutex("orders", brief()).acquire();
+        EXPECT_TRUE(emptied);
+        EXPECT_TRUE(hold.held());
+        EXPECT_EQ(holders("orders"), 1U);
+        EXPECT_EQ(waiters("orders"), 0U);
+        hold.release();
+        EXPECT_TRUE(await_nobody("orders"));
+    }
+}
+
+TEST_F(ZookeeperReplies, ACancelledWaitLeavesNobodyInLineAlsoWhenTheNetworkIsDown) {
+    const auto holder = rival().mutex("orders", long_lived()).acquire();
+    const auto user = client();
+    std::stop_source stop;
+    auto waiting = std::async(std::launch::async, [&] {
+        return error_of([&] { return user.mutex("orders", brief()).acquire(stop.get_token()); })
+            .code();
+    });
+    ASSERT_TRUE(await_waiters("orders", 1));
+    proxy_.refuse();
+    proxy_.cut();
+    stop.request_stop();
+    proxy_.pass();
+    EXPECT_EQ(waiting.get(), errc::cancelled);
+    EXPECT_TRUE(await_waiters("orders", 0));
+    EXPECT_TRUE(holder.held());
+}
+
+}  // namespace
+
+}  // namespace holdfast::test

@@ -1,0 +1,101 @@
+#include <gtest/gtest.h>
+
+#include "faults/server_faults.hpp"
+#include "servers/certificates.hpp"
+#include "servers/zookeeper_server.hpp"
+
+/// Who may use a lock, and over what it is reached.
+namespace holdfast::test {
+
+namespace {
+
+class ZookeeperRights : public testing::Test {
+protected:
+    static LockOptions brief() { return {.lease = 1s}; }
+    std::string url(const std::string& parameters) const {
+        return server_.url() + "/rights?session=2s&tick=500ms" + parameters;
+    }
+    static bool can_be_reached(const std::string& store) {
+        try {
+            connect(store);
+            return true;
+        } catch (const Error&) {
+            return false;
+        }
+    }
+
+    ZookeeperServer& server_ = ZookeeperServer::shared();
+};
+
+TEST_F(ZookeeperRights, NodesBelongToWhoMadeThem) {
+    const auto alice = connect(url("&auth=alice:secret"));
+    const Hold hold = alice.mutex("orders", brief()).acquire();
+    const auto also_alice = connect(url("&auth=alice:secret"));
+    const auto busy = also_alice.mutex("orders", brief()).try_acquire();
+    EXPECT_FALSE(busy);
+    for (const char* user : {"", "&auth=alice:wrong", "&auth=bob:secret"}) {
+        const auto other = connect(url(user));
+        const auto refused = error_of([&] { return other.mutex("orders", brief()).try_acquire(); });
+        EXPECT_EQ(refused.code(), errc::bad_configuration);
+        expect_says(refused, "NoAuth");
+        EXPECT_EQ(std::string_view(refused.what()).find("secret"), std::string_view::npos);
+    }
+    EXPECT_TRUE(hold.held());
+}
+
+TEST_F(ZookeeperRights, AContainerOfAnotherUsersIsToldAtOnce) {
+    const auto alice = connect(url("&auth=alice:secret"));
+    const Hold hold = alice.mutex("hers/first", brief()).acquire();
+    const auto bob = connect(url("&auth=bob:secret"));
+    const auto start = std::chrono::steady_clock::now();
+    const auto refused = error_of([&] { return bob.mutex("hers/new", brief()).acquire(); });
+    EXPECT_EQ(refused.code(), errc::bad_configuration);
+    expect_says(refused, "NoAuth");
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 3s) << "not after request_timeout";
+}
+
+TEST_F(ZookeeperRights, AnotherUsersBargingLockIsRefusedAtOnce) {
+    const auto commons = [&](const std::string& user) {
+        return connect(server_.url() + "/commons?session=2s&tick=500ms" + user);
+    };
+    const LockOptions barging{.lease = 1s, .fairness = Fairness::barging};
+    const auto nobody = commons("");
+    const Hold keeps_the_way_open = nobody.mutex("team/open", brief()).acquire();
+    const auto alice = commons("&auth=alice:secret");
+    const Hold hold = alice.mutex("team/barged", barging).acquire();
+    const auto bob = commons("&auth=bob:secret");
+    const auto start = std::chrono::steady_clock::now();
+    const auto refused = error_of([&] { return bob.mutex("team/barged", barging).try_acquire(); });
+    EXPECT_EQ(refused.code(), errc::bad_configuration);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
+    EXPECT_TRUE(hold.held());
+}
+
+TEST_F(ZookeeperRights, ThePasswordIsNowhereToBeSeen) {
+    const auto client = connect(url("&auth=alice:secret"));
+    EXPECT_EQ(client.store().find("secret"), std::string::npos) << client.store();
+    const Hold hold = client.mutex("shown", brief()).acquire();
+    const auto line = client.look_at("shown");
+    ASSERT_TRUE(line);
+    EXPECT_EQ(line->holders.at(0).owner.find("secret"), std::string::npos);
+}
+
+TEST_F(ZookeeperRights, TlsReachesAServerThatProvesItsName) {
+    const ZookeeperServer secured({.tls = true});
+    const std::string address =
+        "zookeepers://127.0.0.1:" + std::to_string(secured.tls_port()) + "?session=2s&tick=500ms";
+    const std::string trusting =
+        address + "&tls_ca=" + certificates().authority.certificate.string();
+    // It serves others before it listens for TLS.
+    ASSERT_TRUE(await([&] { return can_be_reached(trusting); }));
+    const auto client = connect(trusting);
+    auto hold = client.mutex("orders", brief()).acquire();
+    EXPECT_FALSE(await([&] { return !hold.held(); }, 1500ms)) << "it is renewed";
+    EXPECT_EQ(hold.release(), Released::in_time);
+    EXPECT_EQ(error_of([&] { return connect(address); }).code(), errc::unreachable)
+        << "nobody here trusts its authority";
+}
+
+}  // namespace
+
+}  // namespace holdfast::test

@@ -1,0 +1,107 @@
+#include "stores/zookeeper/judgement.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "port/admission.hpp"
+
+namespace holdfast::zookeeper {
+namespace {
+
+using Verdict = Judgement::Verdict;
+
+Seat seat(std::string node, std::uint64_t weight = all, std::uint64_t capacity = all) {
+    return {.node = std::move(node), .weight = weight, .capacity = capacity};
+}
+
+TEST(Judgement, AdmitsTheFirstAndLetsEachOtherWatchTheOneBeforeIt) {
+    const std::vector line{seat("a"), seat("b"), seat("c")};
+    EXPECT_EQ(judge(line, "a").verdict, Verdict::admitted);
+    const auto second = judge(line, "b");
+    EXPECT_EQ(second.verdict, Verdict::waits);
+    EXPECT_EQ(second.watched, std::vector<std::string>{"a"});
+    EXPECT_TRUE(second.next) << "its end is the admission";
+    const auto third = judge(line, "c");
+    EXPECT_EQ(third.watched, std::vector<std::string>{"b"});
+    EXPECT_FALSE(third.next);
+}
+
+TEST(Judgement, OfOneThatIsNotThereIsThat) {
+    const std::vector line{seat("a")};
+    EXPECT_EQ(judge(line, "b").verdict, Verdict::absent);
+}
+
+TEST(Judgement, LetsReadersWatchTheNearestWriterAlone) {
+    const std::vector line{seat("r1", 1), seat("w1"),    seat("r2", 1),
+                           seat("w2"),    seat("r3", 1), seat("r4", 1)};
+    EXPECT_EQ(judge(line, "r1").verdict, Verdict::admitted);
+    EXPECT_EQ(judge(line, "w1").watched, std::vector<std::string>{"r1"});
+    EXPECT_EQ(judge(line, "r2").watched, std::vector<std::string>{"w1"});
+    EXPECT_EQ(judge(line, "r4").watched, std::vector<std::string>{"w2"});
+    EXPECT_FALSE(judge(line, "r2").next) << "there are others ahead of it";
+}
+
+TEST(Judgement, LetsTheFirstThatWaitsForPermitsWatchAllHolders) {
+    const std::vector line{seat("a", 1, 3), seat("b", 1, 3), seat("c", 1, 3), seat("d", 1, 3),
+                           seat("e", 1, 3)};
+    EXPECT_EQ(judge(line, "c").verdict, Verdict::admitted);
+    EXPECT_EQ(judge(line, "d").watched, (std::vector<std::string>{"a", "b", "c"}));
+    EXPECT_EQ(judge(line, "e").watched, std::vector<std::string>{"d"});
+    EXPECT_FALSE(judge(line, "d").next);
+}
+
+TEST(Judgement, RefusesTheLaterOneThatDisagrees) {
+    const std::vector line{seat("a", 1, 3), seat("b"), seat("c", 1, 4)};
+    EXPECT_EQ(judge(line, "b").verdict, Verdict::conflict);
+    EXPECT_EQ(judge(line, "b").capacity_ahead, 3U);
+    EXPECT_EQ(judge(line, "c").verdict, Verdict::conflict);
+    EXPECT_EQ(judge(line, "a").verdict, Verdict::admitted);
+}
+
+/// Of those that it names, one must go before the contender can be admitted.
+TEST(Judgement, NeverLetsAContenderSleepOn) {
+    std::mt19937 random(7);
+    for (int round = 0; round < 2000; ++round) {
+        const std::uint64_t capacity = round % 2 == 0 ? all : 1 + random() % 5;
+        std::vector<Seat> line;
+        for (std::size_t i = 0, count = 1 + random() % 7; i < count; ++i) {
+            const std::uint64_t weight =
+                capacity == all ? (random() % 2 == 0 ? 1 : all) : 1 + random() % capacity;
+            line.push_back(seat("n" + std::to_string(i), weight, capacity));
+        }
+        const std::string self = line.back().node;
+        while (judge(line, self).verdict == Verdict::waits) {
+            const auto judgement = judge(line, self);
+            ASSERT_FALSE(judgement.watched.empty());
+            // All that is not watched may go, and those that wait among it too.
+            std::vector<Seat> rest;
+            for (const Seat& one : line) {
+                const bool watched =
+                    std::ranges::find(judgement.watched, one.node) != judgement.watched.end();
+                if (watched || one.node == self) rest.push_back(one);
+            }
+            if (judgement.watched.size() == 1 && rest.size() == 2 &&
+                judge(rest, self).verdict == Verdict::admitted) {
+                // Then the one that is watched has been admitted before, and has said so.
+                ASSERT_EQ(judge(rest, rest.front().node).verdict, Verdict::admitted);
+                ASSERT_NE(judge(line, rest.front().node).verdict, Verdict::admitted);
+            } else if (judgement.watched.size() == 1) {
+                ASSERT_NE(judge(rest, self).verdict, Verdict::admitted);
+            }
+            std::erase_if(line, [&](const Seat& one) { return one.node == judgement.watched[0]; });
+        }
+        ASSERT_EQ(judge(line, self).verdict, Verdict::admitted);
+    }
+}
+
+TEST(Judgement, CountsHoldersFromTheFront) {
+    EXPECT_EQ(admitted_in({}), 0U);
+    EXPECT_EQ(admitted_in(std::vector{seat("a"), seat("b")}), 1U);
+    EXPECT_EQ(admitted_in(std::vector{seat("a", 1), seat("b", 1), seat("c"), seat("d", 1)}), 2U);
+    EXPECT_EQ(admitted_in(std::vector{seat("a", 2, 3), seat("b", 2, 3), seat("c", 1, 3)}), 1U);
+}
+
+}  // namespace
+}  // namespace holdfast::zookeeper

@@ -1,0 +1,69 @@
+#include "stores/zookeeper/link.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "support/await.hpp"
+#include "support/loopback.hpp"
+
+namespace holdfast::zookeeper {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A server that has granted a session.
+std::string granted() {
+    RecordWriter record;
+    record.number(0).number(2000).long_number(42).text("0123456789abcdef").flag(false);
+    std::string bytes;
+    append_frame(bytes, std::move(record).take());
+    return bytes;
+}
+
+/// Whatever has come in, thrown away; how much it was.
+std::size_t take_all(const test::Socket& socket) {
+    std::string buffer(1 << 20, '\0');
+    const auto count = recv(socket.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    return count > 0 ? static_cast<std::size_t>(count) : 0;
+}
+
+TEST(ALink, IsReadyOnlyWhenItsWholeGreetingIsSent) {
+    const test::LoopbackPort port;
+    const test::Socket listener = test::listen_on(port.number());
+    const net::Address address{.kind = "zookeeper",
+                               .host = "127.0.0.1",
+                               .port = static_cast<std::uint16_t>(port.number()),
+                               .connect_timeout = 30s};
+    Link link([] {});
+    // More than fits into the buffers between.
+    const std::string greeting(std::size_t{16} << 20U, 'x');
+    link.open(address, greeting, BootClock::now());
+    test::Socket server;
+    ASSERT_TRUE(test::await([&] {
+        EXPECT_FALSE(link.advance(BootClock::now()));
+        if (!server) server = test::accept_from(listener);
+        return static_cast<bool>(server) && link.state() == Link::State::greeting;
+    }));
+    // It answers what comes first, and is slow with the rest.
+    ASSERT_TRUE(test::send_all(server, granted()));
+    EXPECT_FALSE(test::await(
+        [&] {
+            EXPECT_FALSE(link.advance(BootClock::now()));
+            return link.ready();
+        },
+        50ms));
+    std::size_t taken = 0;
+    ASSERT_TRUE(test::await([&] {
+        taken += take_all(server);
+        EXPECT_FALSE(link.advance(BootClock::now()));
+        return link.ready();
+    }));
+    EXPECT_TRUE(test::await([&] {
+        taken += take_all(server);
+        return taken == greeting.size();
+    }));
+    EXPECT_EQ(link.session().id, 42);
+}
+
+}  // namespace
+}  // namespace holdfast::zookeeper

@@ -1,0 +1,101 @@
+#include "stores/zookeeper/roster.hpp"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::zookeeper {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Moment now{1000s};
+
+Member member(unsigned char number, std::int64_t session = 1) {
+    Member one;
+    one.contender.resource = "orders";
+    one.contender.nonce = {{std::byte{number}}};
+    one.path = "/orders";
+    one.node = "/orders/n" + std::to_string(number);
+    one.session = session;
+    one.lease_end = now + 10s;
+    return one;
+}
+
+TEST(ARoster, TellsWhoWaitsForANode) {
+    Roster roster;
+    Member second = member(2);
+    second.watched = {"/orders/n1"};
+    second.next = true;
+    roster.add(second);
+    EXPECT_TRUE(roster.stir("/orders/other", true).empty());
+    EXPECT_EQ(roster.stir("/orders/n1", true), std::vector{second.nonce()});
+    EXPECT_TRUE(roster.find(second.nonce())->its_turn);
+    EXPECT_TRUE(roster.take_stir(second.nonce()));
+    EXPECT_FALSE(roster.take_stir(second.nonce())) << "once";
+}
+
+TEST(ARoster, DoesNotTakeAChangeForAnEnd) {
+    Roster roster;
+    Member second = member(2);
+    second.watched = {"/orders/n1"};
+    second.next = true;
+    roster.add(second);
+    roster.stir("/orders/n1", false);
+    EXPECT_FALSE(roster.find(second.nonce())->its_turn);
+}
+
+TEST(ARoster, ForgetsWhatIsWaitedForNoMore) {
+    Roster roster;
+    Member one = member(2);
+    one.watched = {"/orders/n1"};
+    roster.add(one);
+    one.watched = {"/orders/n0"};
+    roster.add(one);
+    EXPECT_TRUE(roster.stir("/orders/n1", true).empty());
+    roster.wait_for(one.nonce(), {"/orders/n5"}, false);
+    EXPECT_TRUE(roster.stir("/orders/n0", true).empty());
+    roster.admit(one.nonce());
+    EXPECT_TRUE(roster.stir("/orders/n5", true).empty());
+    EXPECT_TRUE(roster.find(one.nonce())->admitted);
+}
+
+TEST(ARoster, PartsWithWhoWasNotRenewed) {
+    Roster roster;
+    roster.add(member(1));
+    roster.add(member(2));
+    EXPECT_TRUE(roster.take_lapsed(now + 9s).empty());
+    roster.renewed(member(2).nonce(), now + 20s);
+    ASSERT_EQ(roster.take_lapsed(now + 10s).size(), 1U);
+    EXPECT_FALSE(roster.find(member(1).nonce()));
+    EXPECT_TRUE(roster.take_lapsed(now + 19s).empty());
+    EXPECT_EQ(roster.take_lapsed(now + 20s).size(), 1U);
+}
+
+TEST(ARoster, PartsWithASessionsContenders) {
+    Roster roster;
+    roster.add(member(1, 7));
+    roster.add(member(2, 8));
+    EXPECT_EQ(roster.take_of_session(7).size(), 1U);
+    EXPECT_TRUE(roster.take_of_session(7).empty());
+    EXPECT_TRUE(roster.find(member(2).nonce()));
+}
+
+TEST(ARoster, RemembersWhomToRefuse) {
+    Roster roster;
+    roster.bury(member(1).nonce(), now);
+    EXPECT_TRUE(roster.is_buried(member(1).nonce()));
+    roster.bury(member(2).nonce(), now + 2min);
+    EXPECT_FALSE(roster.is_buried(member(1).nonce())) << "nothing is that late";
+}
+
+TEST(APlace, IsReadAsItWasWritten) {
+    const PlaceText place{-42, 7'000'000'000, "/a b/_c_x-lock-0000000001"};
+    const auto read = place_in(text_of(place));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->session, place.session);
+    EXPECT_EQ(read->czxid, place.czxid);
+    EXPECT_EQ(read->node, place.node);
+    for (const char* text : {"", "x", "1", "1 2", "1 x /a"}) EXPECT_FALSE(place_in(text)) << text;
+}
+
+}  // namespace
+}  // namespace holdfast::zookeeper

@@ -36,7 +36,10 @@ void ByteProxy::run() {
             const bool from_client = (polled[at].revents & (POLLIN | POLLHUP)) != 0;
             const bool from_server = (polled[at + 1].revents & (POLLIN | POLLHUP)) != 0;
             bool alive = true;
-            if (!closed && from_client) alive = carry(pair->client, pair->server);
+            if (!closed && from_client) {
+                ++requests_;
+                alive = carry(pair->client, pair->server);
+            }
             if (!closed && alive && from_server) alive = carry_answer(*pair);
             pair = alive ? std::next(pair) : pairs_.erase(pair);
         }

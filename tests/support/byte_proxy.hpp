@@ -27,8 +27,9 @@ public:
     /// Nothing passes in any direction, and nobody is told.
     void black_hole() { mode_ = Mode::black_hole; }
 
-    /// Connections that were taken, answers that were lost.
+    /// Connections that were taken, requests that passed (at one go each), answers that were lost.
     int connections() const { return connections_; }
+    int requests() const { return requests_; }
     int lost() const { return lost_; }
 
 private:
@@ -49,6 +50,7 @@ private:
     std::list<Pair> pairs_;  ///< the thread's own
     std::atomic<Mode> mode_{Mode::pass};
     std::atomic<int> connections_{0};
+    std::atomic<int> requests_{0};
     std::atomic<int> lost_{0};
     std::atomic<bool> ends_{false};
     std::thread thread_;

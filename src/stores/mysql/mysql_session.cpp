@@ -247,6 +247,8 @@ void MysqlSession::answered() {
     switch (stage_) {
         case Stage::greeting:
             return greeted();
+        case Stage::hanging_bell:
+            return bell_hung();
         case Stage::sleeping:
             return woken();
         default:
@@ -258,20 +260,37 @@ void MysqlSession::answered() {
 /// had. The server gives up when nobody waits any more.
 std::string MysqlSession::greeting() const {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(address_.request_timeout);
-    std::string text =
-        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;SET autocommit=1,"
-        "time_zone='+00:00',innodb_lock_wait_timeout=" +
-        std::to_string(seconds.count()) + ";";
+    return "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;SET autocommit=1,"
+           "time_zone='+00:00',innodb_lock_wait_timeout=" +
+           std::to_string(seconds.count()) + ";SHOW VARIABLES LIKE 'wsrep_on'";
+}
+
+/// What the session where the client sleeps is found by, or what it waits for.
+std::string MysqlSession::hanging_of_bell() const {
+    std::string text;
     if (purpose_ == sql::Dialect::Purpose::pushes) {
         append_call("hang_bell", {client_}, text);
     } else {
-        // What the session where the client sleeps waits for.
-        text += "DO GET_LOCK('holdfast_" + client_ + "_awake',0)";
+        text = "DO GET_LOCK('holdfast_" + client_ + "_awake',0)";
     }
     return text;
 }
 
 void MysqlSession::greeted() {
+    if (reply_.error) return fail(meaning_of(*reply_.error, address_).failure);
+    // In a Galera cluster a lock of GET_LOCK is known to its node alone: nobody sleeps by one, and
+    // who waits looks by itself.
+    const bool galera = !reply_.rows.empty() && reply_.rows.front().back() == "ON";
+    if (galera) {
+        state_ = State::idle;
+        stage_ = Stage::requests;
+        return;
+    }
+    stage_ = Stage::hanging_bell;
+    send(hanging_of_bell());
+}
+
+void MysqlSession::bell_hung() {
     if (reply_.error) return fail(meaning_of(*reply_.error, address_).failure);
     state_ = State::idle;
     stage_ = Stage::requests;

@@ -39,7 +39,7 @@ private:
     /// What the library is at: each may stop and ask to be continued.
     enum class Step : std::uint8_t { nothing, connecting, querying, storing, moving_on };
     /// What the query is for.
-    enum class Stage : std::uint8_t { connecting, greeting, requests, sleeping };
+    enum class Stage : std::uint8_t { connecting, greeting, hanging_bell, requests, sleeping };
 
     void resolve();
     void connect(const std::string& host);
@@ -54,6 +54,8 @@ private:
     void answered();
     std::string greeting() const;
     void greeted();
+    std::string hanging_of_bell() const;
+    void bell_hung();
     void sleep_again();
     void woken();
     void look_for_end();

@@ -76,20 +76,39 @@ BEGIN
     SELECT 1, ticket, 0, look FROM holdfast_contenders WHERE line = in_line AND nonce = its_nonce;
 END;
 
+-- Ends the sleep of a client that another user's session sleeps for, by the rights of whoever made
+-- this procedure: CONNECTION ADMIN (SUPER before there was that). Without them, who waits looks by
+-- itself. Nothing but such a session has a lock of that name.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_wake(
+    IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin)
+SQL SECURITY DEFINER
+BEGIN
+    DECLARE sleeper BIGINT DEFAULT IS_USED_LOCK(CONCAT('holdfast_', its_client));
+    DECLARE CONTINUE HANDLER FOR 1094, 1095, 1227 BEGIN END;
+    IF sleeper IS NOT NULL THEN KILL QUERY sleeper; END IF;
+END;
+
 -- Ends a transaction, and wakes the clients of those who were told something in it. A client that
--- listens sleeps in a session that has the lock of its name.
+-- listens sleeps in a session that has the lock of its name. To end the sleep of one's own user's
+-- sessions needs no right.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_commit()
 SQL SECURITY INVOKER
 BEGIN
     DECLARE bells TEXT CHARACTER SET ascii COLLATE ascii_bin DEFAULT @holdfast_bells;
+    DECLARE its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
     DECLARE sleeper BIGINT;
-    -- It is gone by now, or another user's: it will look by itself.
-    DECLARE CONTINUE HANDLER FOR 1094, 1095 BEGIN END;
+    DECLARE CONTINUE HANDLER FOR 1094 BEGIN END; -- it has ended by now
+    DECLARE CONTINUE HANDLER FOR 1095
+    BEGIN
+        DECLARE CONTINUE HANDLER FOR 1370, 1449 BEGIN END; -- no right to call it; its maker is gone
+        CALL holdfast_1_wake(its_client);
+    END;
     SET @holdfast_bells = NULL, @holdfast_stopped = NULL;
     COMMIT;
     WHILE bells <> '' DO
-        SET sleeper = IS_USED_LOCK(CONCAT('holdfast_', SUBSTRING_INDEX(bells, ',', 1)));
+        SET its_client = SUBSTRING_INDEX(bells, ',', 1);
         SET bells = SUBSTRING(bells, LOCATE(',', bells) + 1);
+        SET sleeper = IS_USED_LOCK(CONCAT('holdfast_', its_client));
         IF sleeper IS NOT NULL THEN KILL QUERY sleeper; END IF;
     END WHILE;
 END;

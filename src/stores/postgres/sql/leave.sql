@@ -41,12 +41,12 @@ DECLARE
     one holdfast_contenders;
     freed boolean := true;
 BEGIN
-    -- A crash of the server may undo it: then the place is free when the lease has ended, as if the
-    -- holder had died. Whoever claims it waits for the disk, and so for this too.
-    PERFORM set_config('synchronous_commit', 'off', true);
     IF its_tombstone > 0 THEN
         the_line := holdfast_1_lock_or_make(its_name);
     ELSE
+        -- A crash of the server may undo it: then the place is free when the lease has ended, as if
+        -- the holder had died. Whoever claims it waits for the disk, and so for this too.
+        PERFORM set_config('synchronous_commit', 'off', true);
         the_line := holdfast_1_lock(its_name);
     END IF;
     now := holdfast_1_now();

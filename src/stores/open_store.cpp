@@ -13,6 +13,12 @@
 #ifdef HOLDFAST_STORE_MEMORY
 #include "stores/memory/memory_store.hpp"
 #endif
+#ifdef HOLDFAST_STORE_MYSQL
+#include "stores/mysql/mysql_scripts.hpp"
+#endif
+#ifdef HOLDFAST_STORE_POSTGRES
+#include "stores/postgres/postgres_scripts.hpp"
+#endif
 #ifdef HOLDFAST_MODULES
 #include "stores/module.hpp"
 #else
@@ -43,6 +49,9 @@ struct Scheme {
     /// Values of `layout` that others use too: there a name is theirs as it stands, and no prefix
     /// is put before it unless it is asked for.
     Names layouts_of_others = {};
+    /// What it needs in a database, and with the layout of others.
+    std::string_view schema = {};
+    std::string_view schema_of_others = {};
 };
 
 Names common_parameters() {
@@ -164,10 +173,20 @@ std::vector<Scheme> schemes() {
          {"auth", "password_file", "session", "tick", "tls_ca", "tls_cert", "tls_key"}},
 #endif
 #ifdef HOLDFAST_STORE_MYSQL
-        {"mysql", open_mysql, {"password_file", "tls", "tls_ca", "tls_cert", "tls_key"}},
+        {"mysql",
+         open_mysql,
+         {"layout", "password_file", "tls", "tls_ca", "tls_cert", "tls_key"},
+         {"shedlock"},
+         mysql::scripts::schema,
+         mysql::scripts::schema_shedlock},
 #endif
 #ifdef HOLDFAST_STORE_POSTGRES
-        {"postgres", open_postgres, {"password_file", "tls", "tls_ca", "tls_cert", "tls_key"}},
+        {"postgres",
+         open_postgres,
+         {"layout", "password_file", "tls", "tls_ca", "tls_cert", "tls_key"},
+         {"shedlock"},
+         postgres::scripts::schema,
+         postgres::scripts::schema_shedlock},
 #endif
     };
 }
@@ -216,6 +235,13 @@ std::string prefix_of(const StoreUrl& url, const Scheme& scheme) {
 }
 
 }  // namespace
+
+std::string schema_of_store(std::string_view url) {
+    const StoreUrl parsed = parse_or_default(url);
+    const Scheme scheme = checked_scheme_of(parsed);
+    return std::string(has_layout_of_others(parsed, scheme) ? scheme.schema_of_others
+                                                            : scheme.schema);
+}
 
 std::string prefix_in_store(std::string_view url) {
     const StoreUrl parsed = parse_or_default(url);

@@ -13,13 +13,16 @@
 
 namespace holdfast::test {
 
-namespace {
-
-/// What runs a program of the server as somebody it agrees to run as.
 std::vector<std::string> as_unprivileged() {
     if (getuid() != 0) return {};
     return {"setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"};
 }
+
+void give_to_unprivileged(const std::filesystem::path& path) {
+    if (getuid() == 0) run_to_end("chown -R nobody:nogroup '" + path.string() + "'");
+}
+
+namespace {
 
 std::string joined(const std::vector<std::string>& words) {
     std::string text;
@@ -27,16 +30,15 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
-void own(const std::filesystem::path& path) {
-    if (getuid() == 0) run_to_end("chown -R nobody:nogroup '" + path.string() + "'");
-}
+const std::string usual_access =
+    "local all all trust\nhost all postgres all trust\nhost all all all scram-sha-256\n";
 
 const std::string programs = HOLDFAST_TEST_POSTGRES_PROGRAMS;
 
 /// Made where the unprivileged user may write, and then kept in the build folder.
 void make_template(const std::filesystem::path& target) {
     const TemporaryFolder place;
-    own(place.path());
+    give_to_unprivileged(place.path());
     run_to_end(joined(as_unprivileged()) + programs + "/initdb -D '" + place.path().string() +
                "/data' -A trust -U postgres -N --locale=C -E UTF8 --wal-segsize=1");
     run_to_end("cp -a '" + place.path().string() + "/data' '" + target.string() + "'");
@@ -54,7 +56,8 @@ PostgresServer::PostgresServer(PostgresOptions options) : options_(std::move(opt
         std::filesystem::permissions(file("server.key"), std::filesystem::perms::owner_read);
     }
     std::ofstream(file("log")) << "";
-    own(folder_.path());
+    std::ofstream(file("access")) << usual_access;
+    give_to_unprivileged(folder_.path());
     start();
 }
 
@@ -70,9 +73,10 @@ std::vector<std::string> PostgresServer::command_line() const {
     std::vector<std::string> words{"sh", "-c", R"(log=$0; exec "$@" >>"$log" 2>&1 </dev/null)",
                                    file("log").string()};
     for (const std::string& word : as_unprivileged()) words.push_back(word);
-    words.insert(words.end(), {programs + "/postgres", "-D", file("data").string(), "-p",
-                               std::to_string(port()), "-k", folder_.path().string(), "-c",
-                               "listen_addresses=127.0.0.1", "-c", "max_connections=300"});
+    words.insert(words.end(),
+                 {programs + "/postgres", "-D", file("data").string(), "-p", std::to_string(port()),
+                  "-k", folder_.path().string(), "-c", "listen_addresses=127.0.0.1", "-c",
+                  "max_connections=300", "-c", "hba_file=" + file("access").string()});
     if (!options_.durable) words.insert(words.end(), {"-c", "fsync=off"});
     if (options_.tls) {
         words.insert(words.end(),
@@ -121,6 +125,18 @@ std::string PostgresServer::query(const std::string& statement) const {
     while (auto line = psql.hear()) rows += (rows.empty() ? "" : "\n") + *line;
     if (psql.ended() != 0) throw std::runtime_error("postgres refused: " + statement);
     return rows;
+}
+
+void PostgresServer::set_access(const std::string& rule) const {
+    std::ofstream(file("access")) << rule << "\n" << usual_access;
+    query("SELECT pg_reload_conf()");
+}
+
+void PostgresServer::become_standby() {
+    const auto signal = file("data") / "standby.signal";
+    std::ofstream(signal) << "";
+    give_to_unprivileged(signal);
+    restart();
 }
 
 void PostgresServer::kill() {

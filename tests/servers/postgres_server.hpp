@@ -12,6 +12,11 @@
 
 namespace holdfast::test {
 
+/// What runs a program as somebody whom PostgreSQL agrees to run as; nothing where we are such.
+std::vector<std::string> as_unprivileged();
+/// Makes that somebody the owner of a folder and what is in it.
+void give_to_unprivileged(const std::filesystem::path& path);
+
 struct PostgresOptions {
     /// Whether a commit waits for the disk. For what is measured: a test survives without.
     bool durable = false;
@@ -45,6 +50,12 @@ public:
     std::string query(const std::string& statement) const;
     /// Removes all tables and functions.
     void empty() const { query("DROP SCHEMA public CASCADE; CREATE SCHEMA public"); }
+
+    /// Who may connect how, before what is so already: postgres without, everybody else with a
+    /// password. A line of pg_hba.conf.
+    void set_access(const std::string& rule) const;
+    /// Restarted as one that follows another server, which there is not: it can only be read.
+    void become_standby();
 
     /// Ends it as by a crash. Nothing when it is down.
     void kill();

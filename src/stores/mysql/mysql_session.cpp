@@ -243,7 +243,6 @@ void MysqlSession::answered() {
         if (ends_connection(number)) return fail();
         reply_.error = {.code = std::to_string(number), .message = mysql_error(connection_.get())};
     }
-    unclean_ = reply_.error.has_value();
     switch (stage_) {
         case Stage::greeting:
             return greeted();
@@ -251,18 +250,33 @@ void MysqlSession::answered() {
             return bell_hung();
         case Stage::sleeping:
             return woken();
+        case Stage::rolling_back:
+            stage_ = Stage::requests;
+            reply_.error = std::exchange(refusal_, std::nullopt);
+            break;
         default:
-            reply_whole_ = true;
+            if (reply_.error) return roll_back();
     }
+    reply_whole_ = true;
+}
+
+/// What a failed request has locked is not to stay so until the next one.
+void MysqlSession::roll_back() {
+    refusal_ = std::move(reply_.error);
+    stage_ = Stage::rolling_back;
+    send("ROLLBACK");
 }
 
 /// Under another isolation a statement after the lock would not see what was done before it was
 /// had. The server gives up when nobody waits any more.
 std::string MysqlSession::greeting() const {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(address_.request_timeout);
-    return "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;SET autocommit=1,"
-           "time_zone='+00:00',innodb_lock_wait_timeout=" +
-           std::to_string(seconds.count()) + ";SHOW VARIABLES LIKE 'wsrep_on'";
+    // For requests, what comes first begins a transaction.
+    const std::string_view autocommit =
+        purpose_ == sql::Dialect::Purpose::requests ? "autocommit=0" : "autocommit=1";
+    return "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;SET " + std::string(autocommit) +
+           ",time_zone='+00:00',innodb_lock_wait_timeout=" + std::to_string(seconds.count()) +
+           ";SHOW VARIABLES LIKE 'wsrep_on'";
 }
 
 /// What the session where the client sleeps is found by, or what it waits for.
@@ -309,14 +323,10 @@ void MysqlSession::sleep_again() {
 }
 
 void MysqlSession::woken() {
-    constexpr std::string_view interrupted = "1317";
-    constexpr std::array<std::string_view, 2> too_long{"1969", "3024"};
     if (reply_.error) {
-        const std::string& code = reply_.error->code;
-        if (code != interrupted && code != too_long[0] && code != too_long[1]) {
-            return fail(meaning_of(*reply_.error, address_).failure);
-        }
-        return sleep_again();
+        // Mostly a query that was killed: somebody woke us.
+        const auto [remedy, failure] = meaning_of(*reply_.error, address_);
+        return remedy == sql::Dialect::Remedy::again ? sleep_again() : fail(failure);
     }
     std::set<std::string> told;
     for (const auto& row : reply_.rows) {
@@ -330,10 +340,16 @@ void MysqlSession::woken() {
 
 void MysqlSession::ask(const sql::Call& call) {
     std::string text;
-    if (unclean_) text += "ROLLBACK;SET @holdfast_bells=NULL,@holdfast_stopped=NULL;";
-    text += "START TRANSACTION;";
-    for (const auto& row : call.rows) append_call(call.verb, row, text);
-    text += "CALL holdfast_1_commit()";
+    std::string verb(call.verb);
+    if (call.rows.size() > 1 && verb == "enter") {
+        text = "SET @holdfast_stopped=FALSE;";
+        verb = "enter_next";
+    }
+    for (std::size_t i = 0; i < call.rows.size(); ++i) {
+        std::vector<std::string> words = call.rows[i];
+        words.emplace_back(i + 1 == call.rows.size() ? "1" : "0");
+        append_call(verb, words, text);
+    }
     state_ = State::busy;
     send(std::move(text));
     proceed(start_step());
@@ -341,7 +357,7 @@ void MysqlSession::ask(const sql::Call& call) {
 
 void MysqlSession::run(std::string_view script) {
     state_ = State::busy;
-    send("ROLLBACK;" + std::string(script));
+    send(std::string(script));
     proceed(start_step());
 }
 

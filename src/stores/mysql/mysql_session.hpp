@@ -39,7 +39,14 @@ private:
     /// What the library is at: each may stop and ask to be continued.
     enum class Step : std::uint8_t { nothing, connecting, querying, storing, moving_on };
     /// What the query is for.
-    enum class Stage : std::uint8_t { connecting, greeting, hanging_bell, requests, sleeping };
+    enum class Stage : std::uint8_t {
+        connecting,
+        greeting,
+        hanging_bell,
+        requests,
+        rolling_back,
+        sleeping
+    };
 
     void resolve();
     void connect(const std::string& host);
@@ -56,6 +63,7 @@ private:
     void greeted();
     std::string hanging_of_bell() const;
     void bell_hung();
+    void roll_back();
     void sleep_again();
     void woken();
     void look_for_end();
@@ -82,7 +90,7 @@ private:
 
     sql::Reply reply_;
     bool reply_whole_ = false;
-    bool unclean_ = false;  ///< the last request failed: its transaction may be open
+    std::optional<sql::ServerError> refusal_;  ///< of a request that is being rolled back
     std::set<std::string> seen_;
     std::vector<std::string> pushes_;
     Failure trouble_;

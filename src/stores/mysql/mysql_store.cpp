@@ -15,13 +15,16 @@ namespace {
 
 class MysqlDialect final : public sql::Dialect {
 public:
-    explicit MysqlDialect(sql::Address address) : address_(std::move(address)) {}
+    MysqlDialect(sql::Address address, sql::Layout layout)
+        : address_(std::move(address)), layout_(layout) {}
 
     std::unique_ptr<sql::Session> open(Purpose purpose,
                                        std::function<void()> resolved) const override {
         return std::make_unique<MysqlSession>(address_, client_, purpose, std::move(resolved));
     }
-    std::string_view schema() const override { return scripts::schema; }
+    std::string_view schema() const override {
+        return layout_ == sql::Layout::shedlock ? scripts::schema_shedlock : scripts::schema;
+    }
     Meaning meaning_of(const sql::ServerError& error) const override {
         return mysql::meaning_of(error, address_);
     }
@@ -29,6 +32,7 @@ public:
 
 private:
     const sql::Address address_;
+    const sql::Layout layout_;
     const std::string client_ = sql::hex_of(sql::random_nonce());
 };
 
@@ -37,7 +41,8 @@ private:
 std::shared_ptr<Store> open_mysql(const StoreUrl& url) {
     const auto address =
         sql::address_of(url, {.kind = "mysql", .port = 3306, .password_variable = "MYSQL_PWD"});
-    return sql::open_sql(address, std::make_shared<MysqlDialect>(address));
+    const auto layout = sql::layout_of(url);
+    return sql::open_sql(address, layout, std::make_shared<MysqlDialect>(address, layout));
 }
 
 }  // namespace holdfast::inline v0::mysql

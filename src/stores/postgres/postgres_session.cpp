@@ -46,11 +46,14 @@ std::string array_of(const std::vector<Words>& rows, std::size_t column) {
     return array + "}";
 }
 
+std::string function_of(const sql::Call& call) {
+    return "holdfast_1_" + std::string(call.verb) + (call.rows.size() == 1 ? "" : "_all");
+}
+
 /// "SELECT holdfast_1_enter($1,$2)"
-std::string text_of(const sql::Call& call, std::size_t parameters) {
-    std::string text = "SELECT holdfast_1_" + std::string(call.verb);
-    text += call.rows.size() == 1 ? "(" : "_all(";
-    for (std::size_t i = 1; i <= parameters; ++i) {
+std::string text_of(const sql::Call& call) {
+    std::string text = "SELECT " + function_of(call) + "(";
+    for (std::size_t i = 1; i <= call.rows.front().size(); ++i) {
         if (i > 1) text += ',';
         text += '$' + std::to_string(i);
     }
@@ -203,18 +206,40 @@ void PostgresSession::greeted() {
     state_ = State::idle;
 }
 
+/// What is asked more than once is prepared: that takes a round trip, and spares the server to read
+/// and plan it each time.
 void PostgresSession::ask(const sql::Call& call) {
-    const std::size_t count = call.rows.front().size();
+    state_ = State::busy;
+    const auto [function, is_new] = prepared_.try_emplace(function_of(call), false);
+    if (is_new || function->second) return send(call);
+    to_send_ = call;
+    sent(PQsendPrepare(connection_.get(), function_of(call).c_str(), text_of(call).c_str(), 0,
+                       nullptr));
+}
+
+void PostgresSession::send(const sql::Call& call) {
+    const auto count = static_cast<int>(call.rows.front().size());
     Words arrays;
     std::vector<const char*> values;
     if (call.rows.size() > 1) {
-        for (std::size_t i = 0; i < count; ++i) arrays.push_back(array_of(call.rows, i));
+        for (std::size_t i = 0; i < call.rows.front().size(); ++i) {
+            arrays.push_back(array_of(call.rows, i));
+        }
     }
     const Words& words = call.rows.size() > 1 ? arrays : call.rows.front();
     for (const std::string& word : words) values.push_back(word.c_str());
-    state_ = State::busy;
-    sent(PQsendQueryParams(connection_.get(), text_of(call, count).c_str(), static_cast<int>(count),
-                           nullptr, values.data(), nullptr, nullptr, 0));
+    const std::string function = function_of(call);
+    sent(prepared_[function] ? PQsendQueryPrepared(connection_.get(), function.c_str(), count,
+                                                   values.data(), nullptr, nullptr, 0)
+                             : PQsendQueryParams(connection_.get(), text_of(call).c_str(), count,
+                                                 nullptr, values.data(), nullptr, nullptr, 0));
+}
+
+void PostgresSession::prepared() {
+    const sql::Call call = *std::exchange(to_send_, std::nullopt);
+    if (reply_.error) return;
+    prepared_[function_of(call)] = true;
+    send(call);
 }
 
 void PostgresSession::run(std::string_view script) {
@@ -250,7 +275,8 @@ void PostgresSession::receive() {
         }
         if (state_ == State::broken) return;
     }
-    if (greeting_ && reply_whole_) greeted();
+    if (greeting_ && reply_whole_) return greeted();
+    if (to_send_ && reply_whole_) prepared();
 }
 
 void PostgresSession::take_result(const PGresult& result) {

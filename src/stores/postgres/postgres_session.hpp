@@ -3,6 +3,7 @@
 #include <libpq-fe.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +42,8 @@ private:
     void receive();
     void take_result(const PGresult& result);
     void greeted();
+    void send(const sql::Call& call);
+    void prepared();
     void sent(int accepted);
     void flush();
     void fail(Failure failure);
@@ -55,6 +58,8 @@ private:
     short wanted_ = 0;
     sql::Reply reply_;
     bool reply_whole_ = false;
+    std::map<std::string, bool> prepared_;  ///< the functions that were asked for: whether they are
+    std::optional<sql::Call> to_send_;      ///< once it is prepared
     Failure trouble_;
 };
 

@@ -57,15 +57,22 @@ std::string in_words(std::uint64_t capacity, bool fifo) {
 /// How long a row of inspect is.
 constexpr std::size_t columns_of_place = 13;
 
+/// Of one that holds by another library the owner comes in hexadecimal digits.
+std::string owner_in(const Row& row, bool foreign) {
+    return (foreign ? from_hex(row[5]) : unescaped(row[5])).value_or(row[5]);
+}
+
 Place place_in(const std::string& resource, const Row& row) {
+    const bool foreign = nonce_of(row[4]) == Nonce{};
     return {.ticket = {resource, nonce_of(row[4]).value_or(Nonce{}), row[12]},
-            .owner = unescaped(row[5]).value_or(row[5]),
+            .owner = owner_in(row, foreign),
             .weight = unsigned_in(row[6]),
             .fence = unsigned_in(row[7]),
             .lease_left = std::chrono::milliseconds{number_in(row[8]).value_or(0)},
             .host = unescaped(row[9]).value_or(row[9]),
             .pid = static_cast<int>(number_in(row[10]).value_or(0)),
-            .age = std::chrono::milliseconds{number_in(row[11]).value_or(0)}};
+            .age = std::chrono::milliseconds{number_in(row[11]).value_or(0)},
+            .foreign = foreign};
 }
 
 }  // namespace
@@ -106,8 +113,9 @@ Result<Standing> Answers::standing(const Reply& reply) const {
 Result<std::vector<Line>> Answers::lines(const Reply& reply) const {
     std::map<std::string, Line> lines;
     for (const Row& row : reply.rows) {
-        const auto resource = row.empty() ? std::nullopt : unescaped(row[0]);
-        if (!resource || row.size() != columns_of_place) return not_ours();
+        if (row.size() != columns_of_place) return not_ours();
+        const auto resource = calls_.resource_in(row[0]);
+        if (!resource) continue;
         Line& line = lines[*resource];
         line.resource = *resource;
         line.capacity = unsigned_in(row[1]);
@@ -119,6 +127,12 @@ Result<std::vector<Line>> Answers::lines(const Reply& reply) const {
     sorted.reserve(lines.size());
     for (auto& [resource, line] : lines) sorted.push_back(std::move(line));
     return sorted;
+}
+
+Result<Swept> Answers::swept(const Reply& reply) const {
+    if (reply.rows.size() != 1 || reply.rows[0].size() != 2) return not_ours();
+    return Swept{.contenders = unsigned_in(reply.rows[0][0]),
+                 .resources = unsigned_in(reply.rows[0][1])};
 }
 
 Failure Answers::refused(const Row& row, const Contender& asked) const {

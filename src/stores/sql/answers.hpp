@@ -7,8 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include <holdfast/upkeep.hpp>
+
 #include "port/contender.hpp"
 #include "port/failure.hpp"
+#include "stores/sql/calls.hpp"
 #include "stores/sql/session.hpp"
 
 namespace holdfast::inline v0::sql {
@@ -17,7 +20,7 @@ namespace holdfast::inline v0::sql {
 class Answers {
 public:
     /// `shown`: the server, for sentences.
-    explicit Answers(std::string shown) : shown_(std::move(shown)) {}
+    Answers(std::string shown, const Calls& calls) : shown_(std::move(shown)), calls_(calls) {}
 
     Result<std::vector<Entry>> entries(const Reply& reply,
                                        std::span<const Contender> contenders) const;
@@ -26,12 +29,14 @@ public:
     Result<Standing> standing(const Reply& reply) const;
     /// Sorted by resource.
     Result<std::vector<Line>> lines(const Reply& reply) const;
+    Result<Swept> swept(const Reply& reply) const;
 
 private:
     Failure refused(const std::vector<std::string>& row, const Contender& asked) const;
     Failure not_ours() const;
 
     const std::string shown_;
+    const Calls calls_;
 };
 
 /// Whom a word of the server concerns, and what it says: "NONCE o", "NONCE g", "NONCE w" or

@@ -13,7 +13,7 @@ namespace holdfast::inline v0::sql {
 /// One of our procedures in the server, and what it is called with: words as its parameters, once
 /// for each row, all in one transaction.
 struct Call {
-    std::string_view verb;
+    std::string verb;
     std::vector<std::vector<std::string>> rows;
 };
 

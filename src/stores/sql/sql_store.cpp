@@ -29,10 +29,12 @@ class SqlStore final : public Store,
                        public SqlWire::Listener,
                        public std::enable_shared_from_this<SqlStore> {
 public:
-    SqlStore(const Address& address, const std::shared_ptr<const Dialect>& dialect)
+    SqlStore(const Address& address, Layout layout, const std::shared_ptr<const Dialect>& dialect)
         : description_(address.shown()),
           client_(dialect->client()),
-          answers_(description_),
+          layout_(layout),
+          calls_(layout),
+          answers_(description_, calls_),
           wire_(address, dialect) {}
 
     /// Throws Error when the server cannot be reached, or not entered.
@@ -45,12 +47,23 @@ public:
                                          std::chrono::milliseconds lease) override;
     Pending<Standing> leave(const Ticket& ticket) override;
     Pending<std::vector<Line>> inspect(std::string prefix) override {
-        return list(sql::inspect(prefix));
+        return list(calls_.inspect(prefix));
     }
     Pending<std::vector<Line>> look_at(const std::string& resource) override {
-        return list(sql::look_at(resource));
+        return list(calls_.look_at(resource));
+    }
+    Pending<Swept> sweep() override {
+        return submit<Swept>(Calls::sweep(),
+                             [](const SqlStore& self, const Answer& answer) -> Result<Swept> {
+                                 if (!answer.result.ok()) return answer.result.failure();
+                                 return self.answers_.swept(answer.result.value());
+                             });
     }
     Capabilities capabilities() const override {
+        // In a line that is shared with others nobody's turn is safe from them.
+        if (layout_ == Layout::shedlock) {
+            return {.barging = true, .default_fairness = Fairness::barging};
+        }
         return {.fifo = true,
                 .barging = true,
                 .default_fairness = Fairness::fifo,
@@ -86,6 +99,8 @@ private:
 
     const std::string description_;
     const std::string client_;
+    const Layout layout_;
+    const Calls calls_;
     const Answers answers_;
     Waiters waiters_;
     const std::shared_ptr<Watchers> watchers_ = std::make_shared<Watchers>();
@@ -106,13 +121,18 @@ Pending<T> SqlStore::submit(Call call, std::shared_ptr<Flight<T>> flight, Read r
 void SqlStore::connect() {
     const auto flight = std::make_shared<Flight<Reply>>(wire_);
     wire_.submit(
-        sql::look_at(""), [flight](Answer answer) { flight->complete(std::move(answer.result)); },
+        calls_.look_at(""), [flight](Answer answer) { flight->complete(std::move(answer.result)); },
         SqlWire::Endurance::first_attempt);
     const auto looked = Pending<Reply>(flight).get();
     if (!looked.ok()) throw Error(looked.failure().code, looked.failure().sentence);
 }
 
 Pending<std::vector<Entry>> SqlStore::enter(std::span<const Contender> contenders) {
+    for (const Contender& one : contenders) {
+        if (const auto objection = calls_.objection_to(one.resource)) {
+            return Failure{errc::invalid_argument, Effect::none, *objection};
+        }
+    }
     auto asked =
         std::make_shared<const std::vector<Contender>>(contenders.begin(), contenders.end());
     auto flight = std::make_shared<Flight<std::vector<Entry>>>(wire_);
@@ -121,7 +141,7 @@ Pending<std::vector<Entry>> SqlStore::enter(std::span<const Contender> contender
     });
     expect(contenders);
     return submit<std::vector<Entry>>(
-        sql::enter(contenders, client_), std::move(flight),
+        calls_.enter(contenders, client_), std::move(flight),
         [asked](SqlStore& self, const Answer& answer) { return self.entered(answer, *asked); });
 }
 
@@ -176,7 +196,7 @@ void SqlStore::take_back(const Result<std::vector<Entry>>& result,
 
 Pending<Standing> SqlStore::standing(const Ticket& ticket) {
     return submit<Standing>(
-        sql::standing(ticket),
+        calls_.standing(ticket),
         [nonce = ticket.nonce](SqlStore& self, const Answer& answer) -> Result<Standing> {
             if (!answer.result.ok()) return answer.result.failure();
             auto result = self.answers_.standing(answer.result.value());
@@ -195,7 +215,7 @@ Pending<std::vector<Standing>> SqlStore::renew(std::span<const Ticket> tickets,
     std::vector<Ticket> sorted;
     sorted.reserve(tickets.size());
     for (const std::size_t i : order) sorted.push_back(tickets[i]);
-    Call call = sql::renew(sorted, lease);
+    Call call = calls_.renew(sorted, lease);
     return submit<std::vector<Standing>>(
         std::move(call),
         [sorted = std::move(sorted), order = std::move(order)](
@@ -220,7 +240,7 @@ Pending<Standing> SqlStore::leave(const Ticket& ticket) {
     waiters_.remove(ticket.nonce);
     const bool may_come_again = ticket.place.empty() || ticket.place.back() == sent_again;
     return submit<Standing>(
-        sql::leave(ticket, may_come_again ? tombstone_time : 0ms),
+        calls_.leave(ticket, may_come_again ? tombstone_time : 0ms),
         [](const SqlStore& self, const Answer& answer) { return self.left(answer); });
 }
 
@@ -294,8 +314,9 @@ void SqlStore::settled(const Nonce& nonce, const Standing& standing) {
 
 }  // namespace
 
-std::shared_ptr<Store> open_sql(const Address& address, std::shared_ptr<const Dialect> dialect) {
-    const auto store = std::make_shared<SqlStore>(address, dialect);
+std::shared_ptr<Store> open_sql(const Address& address, Layout layout,
+                                std::shared_ptr<const Dialect> dialect) {
+    const auto store = std::make_shared<SqlStore>(address, layout, dialect);
     store->connect();
     return store;
 }

@@ -18,9 +18,10 @@ constexpr std::ptrdiff_t farthest_look = 64;
 /// How long a request that met a deadlock, or a server that starts, is held back.
 constexpr auto passing_trouble = 5ms;
 
-/// Empty of a request for several: those are in no order.
+/// Empty of a request for several, or for none: those are in no order.
 std::string_view resource_of(const Call& call) {
-    return call.rows.size() == 1 ? std::string_view(call.rows.front().front()) : std::string_view();
+    if (call.rows.size() != 1 || call.rows.front().empty()) return {};
+    return call.rows.front().front();
 }
 
 Failure timed_out(const Address& address) {

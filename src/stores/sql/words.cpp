@@ -63,6 +63,23 @@ std::optional<std::string> unescaped(std::string_view text) {
     return name;
 }
 
+std::string hex_of(std::string_view bytes) {
+    std::string hex;
+    hex.reserve(2 * bytes.size());
+    for (const char byte : bytes) append_hex(static_cast<unsigned char>(byte), hex);
+    return hex;
+}
+
+std::optional<std::string> from_hex(std::string_view hex) {
+    std::string bytes;
+    for (std::size_t i = 0; i < hex.size(); i += 2) {
+        const auto byte = byte_at(hex, i);
+        if (!byte) return std::nullopt;
+        bytes += static_cast<char>(*byte);
+    }
+    return bytes;
+}
+
 std::string hex_of(const Nonce& nonce) {
     std::string hex;
     hex.reserve(2 * nonce.bytes.size());

@@ -15,7 +15,10 @@ std::string escaped(std::string_view name);
 /// Nothing when that is no such text.
 std::optional<std::string> unescaped(std::string_view text);
 
-/// 32 hexadecimal digits.
+/// Two hexadecimal digits for each byte, in lower case.
+std::string hex_of(std::string_view bytes);
+std::optional<std::string> from_hex(std::string_view hex);
+
 std::string hex_of(const Nonce& nonce);
 std::optional<Nonce> nonce_of(std::string_view hex);
 

@@ -1,7 +1,13 @@
 -- Who moves in a line, when, and who is told. Whoever asks is not told: the answer says it.
 
--- Takes it out. A place frees with the last of those who joined it: the first of them takes over
--- the weight.
+-- A place frees with the last of those who joined it: the first of them takes over the weight.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_hand_to_joined(IN in_line BINARY(32),
+                                                         IN its_weight BIGINT, IN its_fence BIGINT)
+SQL SECURITY INVOKER
+UPDATE holdfast_contenders SET weight = its_weight
+    WHERE line = in_line AND phase = 'admitted' AND weight = 0 AND fence = its_fence
+    ORDER BY ticket LIMIT 1;
+
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_remove(
     IN in_line BINARY(32), IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin)
 SQL SECURITY INVOKER
@@ -12,15 +18,11 @@ BEGIN
         WHERE line = in_line AND nonce = its_nonce;
     DELETE FROM holdfast_contenders WHERE line = in_line AND nonce = its_nonce;
     IF its_phase = 'admitted' AND its_weight > 0 THEN
-        UPDATE holdfast_contenders SET weight = its_weight
-            WHERE line = in_line AND phase = 'admitted' AND weight = 0 AND fence = its_fence
-            ORDER BY ticket LIMIT 1;
+        CALL holdfast_1_hand_to_joined(in_line, its_weight, its_fence);
     END IF;
 END;
 
--- Ends what is overdue; `freed` when anything was.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_end_overdue(IN in_line BINARY(32), IN now_is BIGINT,
-                                                      INOUT freed BOOLEAN)
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_end_overdue(IN in_line BINARY(32), IN now_is BIGINT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
@@ -31,7 +33,6 @@ BEGIN
             WHERE line = in_line AND phase IN ('admitted', 'offered')
                 AND (lease_end <= now_is OR (phase = 'offered' AND claim_end <= now_is)) LIMIT 1;
         IF its_nonce IS NULL THEN LEAVE each_one; END IF;
-        SET freed = TRUE;
         IF its_lease_end > now_is THEN
             UPDATE holdfast_contenders SET phase = 'lapsed'
                 WHERE line = in_line AND nonce = its_nonce;
@@ -85,21 +86,43 @@ BEGIN
 END;
 
 -- Ends what is overdue and passes free places on. `freed`: a place became free, or who waits first
--- is another one than before; under barging only that is worth telling.
+-- is another one than before; under barging only that is worth telling. `room` is what there is for
+-- a newcomer, by the admission rule: after this the first that waits does not fit, so under fifo
+-- there is none while anybody waits.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_advance(
     IN in_line BINARY(32), IN its_capacity BIGINT,
     IN its_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin, IN now_is BIGINT,
-    IN asker CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN freed BOOLEAN)
+    IN asker CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN freed BOOLEAN, OUT room BIGINT)
 SQL SECURITY INVOKER
-BEGIN
+body: BEGIN
+    DECLARE any_overdue, any_waiting BOOLEAN;
     DECLARE held BIGINT;
-    CALL holdfast_1_end_overdue(in_line, now_is, freed);
-    IF EXISTS (SELECT 1 FROM holdfast_contenders WHERE line = in_line AND phase = 'waiting') THEN
+    SELECT its_capacity - COALESCE(SUM(weight), 0),
+            MAX(lease_end <= now_is OR (phase = 'offered' AND claim_end <= now_is)),
+            EXISTS (SELECT 1 FROM holdfast_contenders WHERE line = in_line AND phase = 'waiting')
+        INTO room, any_overdue, any_waiting FROM holdfast_contenders
+        WHERE line = in_line AND phase IN ('admitted', 'offered');
+    IF any_overdue THEN
+        CALL holdfast_1_end_overdue(in_line, now_is);
+        SET freed = TRUE;
         CALL holdfast_1_held(in_line, held);
-        IF its_fairness = 'f' AND (freed OR held < its_capacity) THEN
-            CALL holdfast_1_pass_on(in_line, 'f', its_capacity - held, now_is, asker, freed);
-        ELSEIF its_fairness = 'b' AND freed AND held < its_capacity THEN
-            CALL holdfast_1_pass_on(in_line, 'b', its_capacity - held, now_is, asker, FALSE);
+        SET room = its_capacity - held;
+    END IF;
+    IF NOT any_waiting THEN LEAVE body; END IF;
+    IF its_fairness = 'b' THEN
+        IF freed AND room > 0 THEN
+            CALL holdfast_1_pass_on(in_line, 'b', room, now_is, asker, FALSE);
         END IF;
+        LEAVE body;
+    END IF;
+    IF freed OR room > 0 THEN
+        CALL holdfast_1_pass_on(in_line, 'f', room, now_is, asker, freed);
+    END IF;
+    -- All that waited may have been over, or have been offered a place.
+    IF EXISTS (SELECT 1 FROM holdfast_contenders WHERE line = in_line AND phase = 'waiting') THEN
+        SET room = 0;
+    ELSE
+        CALL holdfast_1_held(in_line, held);
+        SET room = its_capacity - held;
     END IF;
 END;

@@ -5,8 +5,9 @@
 --
 -- Procedures only: to create a function needs a right of its own where there is a binary log. The
 -- same algorithm, step by step, as in the functions for PostgreSQL. A request is sent as
---     START TRANSACTION; CALL holdfast_1_VERB(...); CALL holdfast_1_commit();
--- in one go, in a session with READ COMMITTED and time_zone = '+00:00'.
+--     CALL holdfast_1_VERB(..., its_end)
+-- in a session with READ COMMITTED, time_zone = '+00:00' and autocommit = 0. For several that are
+-- renewed or entered together there is a CALL each, all in one go, and the last has its_end.
 
 -- include tables.sql
 -- include line.sql
@@ -15,3 +16,4 @@
 -- include renew.sql
 -- include leave.sql
 -- include inspect.sql
+-- include shedlock.sql

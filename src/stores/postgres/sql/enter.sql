@@ -1,18 +1,6 @@
 -- Answers of all verbs are words: a state (0 gone, 1 waiting, 2 offered, 3 admitted), ticket, fence
 -- and look (-1: none); or why it is refused, and what belongs to that.
 
--- By the admission rule, for one behind everybody. After advance() the first that waits does not
--- fit, so under fifo nobody behind it does.
-CREATE OR REPLACE FUNCTION holdfast_1_fits(the_line holdfast_lines, its_weight bigint)
-RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-    IF the_line.fairness = 'f' AND EXISTS (
-        SELECT FROM holdfast_contenders WHERE line = the_line.id AND phase = 'waiting') THEN
-        RETURN false;
-    END IF;
-    RETURN its_weight <= the_line.capacity - holdfast_1_held(the_line.id);
-END $$;
-
 -- What one that waits is answered.
 CREATE OR REPLACE FUNCTION holdfast_1_still_waiting(one holdfast_contenders, now bigint)
 RETURNS text[] LANGUAGE plpgsql AS $$
@@ -55,13 +43,14 @@ DECLARE
     now bigint := holdfast_1_now();
     one holdfast_contenders;
     hold holdfast_contenders;
+    room bigint;
 BEGIN
     SELECT * INTO one FROM holdfast_contenders WHERE line = the_line.id AND nonce = its_nonce;
     IF one.phase = 'left' THEN RETURN ARRAY['withdrawn']; END IF;
     IF one.phase IS NOT NULL THEN
         RETURN holdfast_1_renew_one(the_line, one, its_lease, now);
     END IF;
-    PERFORM holdfast_1_advance(the_line, now, its_nonce);
+    room := holdfast_1_advance(the_line, now, its_nonce);
     IF (the_line.capacity, the_line.fairness) <> (its_capacity, its_fairness) THEN
         -- The first contender decides what the resource is like.
         IF EXISTS (SELECT FROM holdfast_contenders
@@ -70,6 +59,7 @@ BEGIN
         END IF;
         the_line.capacity := its_capacity;
         the_line.fairness := its_fairness;
+        room := its_capacity;
     END IF;
     one := ROW(the_line.id, its_nonce, 'waiting', 0, its_weight, 0, now + its_lease * 1000, 0, now,
                its_client, its_owner, its_host, its_pid);
@@ -83,7 +73,7 @@ BEGIN
         one.phase := 'admitted';
         one.weight := 0;
         one.fence := hold.fence;
-    ELSIF holdfast_1_fits(the_line, its_weight) THEN
+    ELSIF its_weight <= room THEN
         one.phase := 'admitted';
     ELSIF its_patience = 'n' THEN
         RETURN ARRAY['0', '0', '0', '-1'];

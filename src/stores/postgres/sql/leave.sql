@@ -50,14 +50,15 @@ BEGIN
         the_line := holdfast_1_lock(its_name);
     END IF;
     now := holdfast_1_now();
-    SELECT * INTO one FROM holdfast_contenders
-        WHERE line = the_line.id AND nonce = its_nonce AND phase <> 'left';
+    DELETE FROM holdfast_contenders
+        WHERE line = the_line.id AND nonce = its_nonce AND phase <> 'left' RETURNING * INTO one;
     IF one.nonce IS NOT NULL THEN
         IF one.phase IN ('waiting', 'lapsed') THEN
             freed := NOT EXISTS (SELECT FROM holdfast_contenders
                 WHERE line = the_line.id AND phase = 'waiting' AND ticket < one.ticket);
+        ELSIF one.phase = 'admitted' AND one.weight > 0 THEN
+            PERFORM holdfast_1_hand_to_joined(one);
         END IF;
-        PERFORM holdfast_1_remove(one);
         PERFORM holdfast_1_advance(the_line, now, its_nonce, freed);
     END IF;
     IF its_tombstone > 0 THEN

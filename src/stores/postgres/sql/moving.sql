@@ -2,14 +2,15 @@
 
 -- A place frees with the last of those who joined it: the first of them takes over the weight.
 CREATE OR REPLACE FUNCTION holdfast_1_hand_to_joined(holder holdfast_contenders) RETURNS void
-LANGUAGE sql AS $$
+LANGUAGE plpgsql AS $$
+BEGIN
     UPDATE holdfast_contenders SET weight = holder.weight
         WHERE line = holder.line AND nonce = (
             SELECT nonce FROM holdfast_contenders
                 WHERE line = holder.line AND phase = 'admitted' AND weight = 0
                     AND fence = holder.fence AND nonce <> holder.nonce
-                ORDER BY ticket LIMIT 1)
-$$;
+                ORDER BY ticket LIMIT 1);
+END $$;
 
 CREATE OR REPLACE FUNCTION holdfast_1_remove(one holdfast_contenders) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -20,18 +21,15 @@ BEGIN
     END IF;
 END $$;
 
--- Ends what is overdue; whether anything was.
 CREATE OR REPLACE FUNCTION holdfast_1_end_overdue(in_line bytea, now bigint, asker text)
-RETURNS boolean LANGUAGE plpgsql AS $$
+RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     one holdfast_contenders;
-    any_ended boolean := false;
 BEGIN
     FOR one IN SELECT * FROM holdfast_contenders
         WHERE line = in_line AND phase IN ('admitted', 'offered')
             AND (lease_end <= now OR (phase = 'offered' AND claim_end <= now))
     LOOP
-        any_ended := true;
         IF one.lease_end > now THEN
             UPDATE holdfast_contenders SET phase = 'lapsed'
                 WHERE line = one.line AND nonce = one.nonce;
@@ -45,7 +43,6 @@ BEGIN
             END IF;
         END IF;
     END LOOP;
-    RETURN any_ended;
 END $$;
 
 -- Fifo: reserves places for the first in line until one does not fit. That is the stand-by, and is
@@ -109,24 +106,42 @@ BEGIN
 END $$;
 
 -- Ends what is overdue and passes free places on. `freed`: a place became free, or who waits first
--- is another one than before; under barging only that is worth telling.
+-- is another one than before; under barging only that is worth telling. Answers how much room there
+-- is for a newcomer, by the admission rule: after this the first that waits does not fit, so under
+-- fifo there is none while anybody waits.
 CREATE OR REPLACE FUNCTION holdfast_1_advance(the_line holdfast_lines, now bigint, asker text,
                                               freed boolean DEFAULT false)
-RETURNS void LANGUAGE plpgsql AS $$
+RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     room bigint;
+    any_overdue boolean;
+    any_waiting boolean;
 BEGIN
-    IF holdfast_1_end_overdue(the_line.id, now, asker) THEN freed := true; END IF;
-    IF NOT EXISTS (SELECT FROM holdfast_contenders
-                   WHERE line = the_line.id AND phase = 'waiting') THEN
-        RETURN;
+    SELECT the_line.capacity - coalesce(sum(weight), 0),
+            bool_or(lease_end <= now OR (phase = 'offered' AND claim_end <= now)),
+            EXISTS (SELECT FROM holdfast_contenders
+                    WHERE line = the_line.id AND phase = 'waiting')
+        INTO room, any_overdue, any_waiting FROM holdfast_contenders
+        WHERE line = the_line.id AND phase IN ('admitted', 'offered');
+    IF any_overdue THEN
+        PERFORM holdfast_1_end_overdue(the_line.id, now, asker);
+        freed := true;
+        room := the_line.capacity - holdfast_1_held(the_line.id);
     END IF;
-    room := the_line.capacity - holdfast_1_held(the_line.id);
-    IF the_line.fairness = 'f' THEN
-        IF room > 0 OR freed THEN
-            PERFORM holdfast_1_pass_on(the_line.id, room, now, asker, freed);
+    IF NOT any_waiting THEN RETURN room; END IF;
+    IF the_line.fairness = 'b' THEN
+        IF freed AND room > 0 THEN
+            PERFORM holdfast_1_call_bargers(the_line.id, room, now, asker);
         END IF;
-    ELSIF freed AND room > 0 THEN
-        PERFORM holdfast_1_call_bargers(the_line.id, room, now, asker);
+        RETURN room;
     END IF;
+    IF freed OR room > 0 THEN
+        PERFORM holdfast_1_pass_on(the_line.id, room, now, asker, freed);
+    END IF;
+    -- All that waited may have been over, or have been offered a place.
+    IF EXISTS (SELECT FROM holdfast_contenders
+               WHERE line = the_line.id AND phase = 'waiting') THEN
+        RETURN 0;
+    END IF;
+    RETURN the_line.capacity - holdfast_1_held(the_line.id);
 END $$;

@@ -3,7 +3,8 @@
 -- The number in the functions' names is that of this layout: clients of another version of
 -- holdfast bring functions of their own, and find the same rows.
 
--- Sent as one request, and so one transaction. Clients that find nothing yet come at the same time; creating is not safe beside itself.
+-- Sent as one request, and so one transaction. Clients that find nothing yet come at the same time,
+-- and creating is not safe beside itself.
 SELECT pg_advisory_xact_lock(4740001);
 
 -- include tables.sql
@@ -13,3 +14,4 @@ SELECT pg_advisory_xact_lock(4740001);
 -- include renew.sql
 -- include leave.sql
 -- include inspect.sql
+-- include shedlock.sql

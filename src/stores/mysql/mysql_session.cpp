@@ -324,9 +324,11 @@ void MysqlSession::sleep_again() {
 
 void MysqlSession::woken() {
     if (reply_.error) {
-        // Mostly a query that was killed: somebody woke us.
         const auto [remedy, failure] = meaning_of(*reply_.error, address_);
-        return remedy == sql::Dialect::Remedy::again ? sleep_again() : fail(failure);
+        if (remedy != sql::Dialect::Remedy::again) return fail(failure);
+        // Mostly a query that was killed: somebody woke us.
+        pushes_.emplace_back(sql::woken_by_somebody);
+        return sleep_again();
     }
     std::set<std::string> told;
     for (const auto& row : reply_.rows) {

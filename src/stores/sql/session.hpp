@@ -29,6 +29,9 @@ struct Reply {
     std::optional<ServerError> error = std::nullopt;
 };
 
+/// A push that says only that something was told, and is being read.
+inline constexpr std::string_view woken_by_somebody = "woken";
+
 /// A connection to a server that never blocks, and answers one request at a time. For one thread at
 /// a time.
 class Session {
@@ -56,7 +59,7 @@ public:
     /// Once it is there; then it is idle again.
     virtual std::optional<Reply> take_reply() = 0;
 
-    /// Of a session that listens: what was told to this client. See Told.
+    /// Of a session that listens: what was told to this client. See Told; and woken_by_somebody.
     virtual std::vector<std::string> take_pushes() = 0;
 
     /// Why it is broken.

@@ -96,6 +96,7 @@ private:
     void withdraw(std::span<const Contender> contenders);
     void settled(const Nonce& nonce, const Standing& standing);
     void ask_for(const Ticket& ticket);
+    void woken();
 
     const std::string description_;
     const std::string client_;
@@ -298,8 +299,15 @@ void SqlStore::ask_for(const Ticket& ticket) {
     });
 }
 
+/// Where one waits there is no doubt whom it concerns: it claims at once, and the row decides.
+void SqlStore::woken() {
+    const auto waiting = waiters_.all();
+    if (waiting.size() == 1) watchers_->call(waiting[0].nonce, {.state = State::offered});
+}
+
 /// Kept first and then looked for, and the other way round in watch(): so one of the two finds it.
 void SqlStore::pushed(const std::string& message) {
+    if (message == woken_by_somebody) return woken();
     const auto told = told_by(message);
     if (!told) return;
     waiters_.keep(told->nonce, told->standing);

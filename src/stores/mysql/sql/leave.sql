@@ -86,7 +86,8 @@ BEGIN
         IF its_phase IN ('waiting', 'lapsed') THEN
             SET freed = NOT EXISTS (SELECT 1 FROM holdfast_contenders
                 WHERE line = line_id AND phase = 'waiting' AND ticket < its_ticket);
-        ELSEIF its_phase = 'admitted' AND its_weight > 0 THEN
+        ELSEIF its_weight > 0 AND EXISTS (SELECT 1 FROM holdfast_contenders
+            WHERE line = line_id AND phase = 'admitted' AND weight = 0 AND fence = its_fence) THEN
             CALL holdfast_1_hand_to_joined(line_id, its_weight, its_fence);
         END IF;
         CALL holdfast_1_advance(line_id, line_capacity, line_fairness, now_is, its_nonce, freed,

@@ -42,26 +42,20 @@ BEGIN
     IF sleeper IS NOT NULL THEN KILL QUERY sleeper; END IF;
 END;
 
--- Told to its client, which is woken. That one finds the row locked and waits for the commit; not
--- for the disk, since rows are unlocked before a commit waits for that. To end a sleep of one's own
--- user needs no right.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_tell(
-    IN in_line BINARY(32), IN whom CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
-    IN word CHAR(1) CHARACTER SET ascii COLLATE ascii_bin, IN now_is BIGINT)
+-- Wakes a client that is told something: told and told_at of a contender have been written. It
+-- finds the row locked and waits for the commit; not for the disk, since rows are unlocked before a
+-- commit waits for that. To end a sleep of one's own user needs no right.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_ring(
+    IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin)
 SQL SECURITY INVOKER
 BEGIN
-    DECLARE its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE sleeper BIGINT;
+    DECLARE sleeper BIGINT DEFAULT IS_USED_LOCK(CONCAT('holdfast_', its_client));
     DECLARE CONTINUE HANDLER FOR 1094 BEGIN END; -- it has ended by now
     DECLARE CONTINUE HANDLER FOR 1095
     BEGIN
         DECLARE CONTINUE HANDLER FOR 1370, 1449 BEGIN END; -- no right to call it; its maker is gone
         CALL holdfast_1_wake(its_client);
     END;
-    UPDATE holdfast_contenders SET told = word, told_at = GREATEST(told_at + 1, now_is)
-        WHERE line = in_line AND nonce = whom;
-    SELECT client INTO its_client FROM holdfast_contenders WHERE line = in_line AND nonce = whom;
-    SET sleeper = IS_USED_LOCK(CONCAT('holdfast_', its_client));
     IF sleeper IS NOT NULL THEN KILL QUERY sleeper; END IF;
 END;
 

@@ -42,6 +42,16 @@ BEGIN
     END LOOP;
 END;
 
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_tell_to_look(
+    IN in_line BINARY(32), IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
+    IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN now_is BIGINT)
+SQL SECURITY INVOKER
+BEGIN
+    UPDATE holdfast_contenders SET told = 'w', told_at = GREATEST(told_at + 1, now_is)
+        WHERE line = in_line AND nonce = its_nonce;
+    CALL holdfast_1_ring(its_client);
+END;
+
 -- Fifo: reserves places for the first in line until one does not fit. That is the stand-by, and is
 -- told when there was another before. Barging: reserves nothing, and tells those that would fit:
 -- their renewals decide. The first that does not fit is to look whether they came. Whoever is
@@ -53,13 +63,14 @@ CREATE PROCEDURE IF NOT EXISTS holdfast_1_pass_on(
     IN asker CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN moved BOOLEAN)
 SQL SECURITY INVOKER
 BEGIN
-    DECLARE its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
+    DECLARE its_nonce, its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
     DECLARE its_ticket, its_weight, its_lease_end BIGINT DEFAULT 0;
     DECLARE passed INT DEFAULT 0;
     each_one: LOOP
         SET its_nonce = NULL;
-        SELECT nonce, ticket, weight, lease_end
-            INTO its_nonce, its_ticket, its_weight, its_lease_end FROM holdfast_contenders
+        SELECT nonce, client, ticket, weight, lease_end
+            INTO its_nonce, its_client, its_ticket, its_weight, its_lease_end
+            FROM holdfast_contenders
             WHERE line = in_line AND phase = 'waiting' AND ticket > its_ticket
             ORDER BY ticket LIMIT 1;
         IF its_nonce IS NULL THEN LEAVE each_one; END IF;
@@ -67,18 +78,17 @@ BEGIN
             DELETE FROM holdfast_contenders WHERE line = in_line AND nonce = its_nonce;
             IF its_fairness = 'f' THEN SET moved = TRUE; END IF;
         ELSEIF its_weight <= room THEN
-            IF its_fairness = 'f' THEN
-                UPDATE holdfast_contenders SET phase = 'offered', claim_end = now_is + 1000000
-                    WHERE line = in_line AND nonce = its_nonce;
-            END IF;
+            UPDATE holdfast_contenders
+                SET phase = IF(its_fairness = 'f', 'offered', phase), claim_end = now_is + 1000000,
+                    told = IF(nonce = asker, told, 'o'),
+                    told_at = IF(nonce = asker, told_at, GREATEST(told_at + 1, now_is))
+                WHERE line = in_line AND nonce = its_nonce;
             SET room = room - its_weight, moved = TRUE;
-            IF its_nonce <> asker THEN
-                CALL holdfast_1_tell(in_line, its_nonce, 'o', now_is);
-            END IF;
+            IF its_nonce <> asker THEN CALL holdfast_1_ring(its_client); END IF;
         ELSE
             SET passed = passed + 1;
             IF moved AND passed = 1 AND its_nonce <> asker THEN
-                CALL holdfast_1_tell(in_line, its_nonce, 'w', now_is);
+                CALL holdfast_1_tell_to_look(in_line, its_nonce, its_client, now_is);
             END IF;
             IF its_fairness = 'f' OR room = 0 OR passed = 64 THEN LEAVE each_one; END IF;
         END IF;
@@ -88,7 +98,7 @@ END;
 -- Ends what is overdue and passes free places on. `freed`: a place became free, or who waits first
 -- is another one than before; under barging only that is worth telling. `room` is what there is for
 -- a newcomer, by the admission rule: after this the first that waits does not fit, so under fifo
--- there is none while anybody waits.
+-- there is none while anybody waits. With `freed` nobody asks for that.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_advance(
     IN in_line BINARY(32), IN its_capacity BIGINT,
     IN its_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin, IN now_is BIGINT,
@@ -96,6 +106,7 @@ CREATE PROCEDURE IF NOT EXISTS holdfast_1_advance(
 SQL SECURITY INVOKER
 body: BEGIN
     DECLARE any_overdue, any_waiting BOOLEAN;
+    DECLARE asked BOOLEAN DEFAULT NOT freed;
     DECLARE held BIGINT;
     SELECT its_capacity - COALESCE(SUM(weight), 0),
             MAX(lease_end <= now_is OR (phase = 'offered' AND claim_end <= now_is)),
@@ -118,6 +129,7 @@ body: BEGIN
     IF freed OR room > 0 THEN
         CALL holdfast_1_pass_on(in_line, 'f', room, now_is, asker, freed);
     END IF;
+    IF NOT asked THEN LEAVE body; END IF;
     -- All that waited may have been over, or have been offered a place.
     IF EXISTS (SELECT 1 FROM holdfast_contenders WHERE line = in_line AND phase = 'waiting') THEN
         SET room = 0;

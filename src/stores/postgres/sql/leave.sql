@@ -56,7 +56,9 @@ BEGIN
         IF one.phase IN ('waiting', 'lapsed') THEN
             freed := NOT EXISTS (SELECT FROM holdfast_contenders
                 WHERE line = the_line.id AND phase = 'waiting' AND ticket < one.ticket);
-        ELSIF one.phase = 'admitted' AND one.weight > 0 THEN
+        ELSIF one.weight > 0 AND EXISTS (SELECT FROM holdfast_contenders
+            WHERE line = the_line.id AND phase = 'admitted' AND weight = 0 AND fence = one.fence)
+        THEN
             PERFORM holdfast_1_hand_to_joined(one);
         END IF;
         PERFORM holdfast_1_advance(the_line, now, its_nonce, freed);

@@ -108,11 +108,12 @@ END $$;
 -- Ends what is overdue and passes free places on. `freed`: a place became free, or who waits first
 -- is another one than before; under barging only that is worth telling. Answers how much room there
 -- is for a newcomer, by the admission rule: after this the first that waits does not fit, so under
--- fifo there is none while anybody waits.
+-- fifo there is none while anybody waits. With `freed` nobody asks for that.
 CREATE OR REPLACE FUNCTION holdfast_1_advance(the_line holdfast_lines, now bigint, asker text,
                                               freed boolean DEFAULT false)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
+    asked boolean := NOT freed;
     room bigint;
     any_overdue boolean;
     any_waiting boolean;
@@ -138,6 +139,7 @@ BEGIN
     IF freed OR room > 0 THEN
         PERFORM holdfast_1_pass_on(the_line.id, room, now, asker, freed);
     END IF;
+    IF NOT asked THEN RETURN NULL; END IF;
     -- All that waited may have been over, or have been offered a place.
     IF EXISTS (SELECT FROM holdfast_contenders
                WHERE line = the_line.id AND phase = 'waiting') THEN

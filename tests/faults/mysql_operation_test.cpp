@@ -36,7 +36,8 @@ struct MysqlOperationSite {
         server.query(R"(USE locks;
             CREATE TABLE refused (count INT) ENGINE = Aria TRANSACTIONAL = 0;
             INSERT INTO refused VALUES (0);)");
-        server.query(R"(USE locks; DELIMITER //
+        server.query(R"(USE locks;
+DELIMITER //
             CREATE TRIGGER refuse BEFORE INSERT ON holdfast_contenders FOR EACH ROW
             IF (SELECT count FROM refused) < )" +
                      std::to_string(count) + R"( THEN

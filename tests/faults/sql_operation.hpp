@@ -122,7 +122,8 @@ TYPED_TEST_P(SqlOperation, AWrongPasswordIsRefusedAndNotShown) {
     for (const std::string wrong : {"", "wr0ng-one"}) {
         const Error error = error_of([&] { return connect(this->with_app(wrong)); });
         EXPECT_EQ(error.code(), errc::bad_configuration) << error.what();
-        if (!wrong.empty()) EXPECT_EQ(std::string(error.what()).find(wrong), std::string::npos);
+        const bool shown = std::string(error.what()).find(wrong) != std::string::npos;
+        EXPECT_TRUE(wrong.empty() || !shown) << error.what();
     }
 }
 
@@ -142,7 +143,8 @@ TYPED_TEST_P(SqlOperation, AClientWhoseClockIsWrongByAnHourChangesNothing) {
     const auto fence = fence_in(wrong.hear().value_or("nothing"));
     EXPECT_GT(fence, first.fence());
 
-    EXPECT_FALSE(mutex.try_acquire_for(1s)) << "it is held beyond the lease";
+    const auto attempt = mutex.try_acquire_for(1s);
+    EXPECT_FALSE(attempt) << "it is held beyond the lease";
     EXPECT_EQ(wrong.ask("look"), "held none");
     EXPECT_EQ(wrong.ask("release"), "in_time");
     EXPECT_GT(mutex.acquire().fence(), fence);

@@ -30,7 +30,16 @@ MariadbServer::MariadbServer(MariadbOptions options) : options_(std::move(option
     const auto made = data_template("mariadb", make_template);
     run_to_end("cp -a '" + made.string() + "' '" + file("data").string() + "'");
     start();
-    query("CREATE DATABASE IF NOT EXISTS locks");
+    // A node of a cluster takes connections before it takes statements.
+    const bool takes_statements = await([&] {
+        try {
+            query("CREATE DATABASE IF NOT EXISTS locks");
+            return true;
+        } catch (const std::runtime_error&) {
+            return false;
+        }
+    });
+    if (!takes_statements) throw std::runtime_error("mariadbd is not ready: " + log());
 }
 
 MariadbServer::~MariadbServer() {

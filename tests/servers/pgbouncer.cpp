@@ -15,7 +15,7 @@ PgBouncer::PgBouncer(int server_port, const std::string& mode) {
     // As a pooler that drivers get on with is set up: it takes their parameters and drops them.
     std::ofstream(settings) << "[databases]\n* = host=127.0.0.1 port=" << server_port
                             << "\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " << port()
-                            << "\nunix_socket_dir =\nauth_type = any\nauth_file = "
+                            << "\nunix_socket_dir =\nauth_type = trust\nauth_file = "
                             << (folder_.path() / "users").string() << "\npool_mode = " << mode
                             << "\nignore_startup_parameters = options,extra_float_digits\n";
     give_to_unprivileged(folder_.path());

@@ -1,5 +1,6 @@
 #include "stores/mysql/mysql_session.hpp"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -7,6 +8,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <cerrno>
 #include <utility>
 
 #include "stores/mysql/failures.hpp"
@@ -58,6 +60,19 @@ void keep_alive(int descriptor) {
     set(IPPROTO_TCP, TCP_KEEPINTVL, 1);
     set(IPPROTO_TCP, TCP_KEEPCNT, 3);
     set(IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+/// While the library secures a connection it reads as one that may block: so not for ever.
+void bound_reads(int descriptor, std::chrono::milliseconds limit) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
+    const auto rest = std::chrono::duration_cast<std::chrono::microseconds>(limit - seconds);
+    const timeval time{.tv_sec = seconds.count(), .tv_usec = rest.count()};
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+}
+
+/// A secured one it leaves as one that blocks, and asks TLS to read from it all the same.
+void never_block(int descriptor) {
+    fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
 }
 
 }  // namespace
@@ -144,6 +159,7 @@ int MysqlSession::continue_step(int events) {
     MYSQL* const mysql = connection_.get();
     switch (step_) {
         case Step::connecting:
+            bound_reads(mysql_get_socket(mysql), address_.connect_timeout);
             return mysql_real_connect_cont(&connected_, mysql, events);
         case Step::querying:
             return mysql_real_query_cont(&query_result_, mysql, events);
@@ -180,7 +196,8 @@ void MysqlSession::advance() {
 void MysqlSession::look_for_end() {
     char byte = 0;
     const int socket = mysql_get_socket(connection_.get());
-    if (recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0) {
+    const ssize_t found = recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (found >= 0 || (errno != EAGAIN && errno != EINTR)) {
         fail({errc::unreachable, Effect::none,
               address_.shown() + ": the server ended the connection; check that it runs"});
     }
@@ -191,6 +208,7 @@ void MysqlSession::finished_step() {
         case Step::connecting:
             if (connected_ == nullptr) return fail();
             keep_alive(mysql_get_socket(connection_.get()));
+            never_block(mysql_get_socket(connection_.get()));
             stage_ = Stage::greeting;
             return send(greeting());
         case Step::querying:

@@ -47,7 +47,7 @@ class OnADatabase:
 
     def test_a_user_who_may_create_nothing_needs_the_schema(self):
         url = self.server.url("app", "secret")
-        self.assert_refused(["run", "-S", url, "a", "--", "true"], 78, "docs/stores/")
+        self.assert_refused(["run", "-S", url, "a", "--", "true"], 78, self.server.SCHEME)
         code, statements, err = self.call("schema", url)
         self.assertEqual((code, err), (0, ""))
         self.assertNotIn("secret", statements)

@@ -15,7 +15,7 @@ struct PostgresSite {
     }
     static std::string everything_from(const std::string& table) { return "DELETE FROM " + table; }
     void drop_column() const {
-        server.query("ALTER TABLE holdfast_contenders DROP COLUMN claim_end");
+        server.query("ALTER TABLE holdfast_contenders DROP COLUMN lease_end");
     }
 };
 

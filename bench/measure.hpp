@@ -48,11 +48,16 @@ void sample(Samples& samples, int times, const Work& work) {
     }
 }
 
-inline double median(Samples samples) {
+/// The one that this part of them, from 0 to 1, is below.
+inline double quantile(Samples samples, double part) {
     if (samples.empty()) throw std::runtime_error("nothing was measured");
-    const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
-    std::ranges::nth_element(samples, middle);
-    return static_cast<double>(*middle);
+    const auto place = static_cast<std::ptrdiff_t>(part * static_cast<double>(samples.size()));
+    std::ranges::nth_element(samples, samples.begin() + place);
+    return static_cast<double>(samples[static_cast<std::size_t>(place)]);
+}
+
+inline double median(Samples samples) {
+    return quantile(std::move(samples), 0.5);
 }
 
 /// A T that forked processes share. Never destroyed: it goes with the program.

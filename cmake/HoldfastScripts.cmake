@@ -1,9 +1,10 @@
-# holdfast_embed_scripts(<folder> <namespace> <header>)
-# Writes the Lua scripts below a folder into a header, as constants of a namespace: FOLDER/VERB.lua,
-# which starts with #!lua, is FOLDER_VERB. A file without that first line is only included: a line
-# that is nothing but `-- include PATH.lua` stands for the text of that file, by its path from the
-# one with the line. Done when CMake runs, which it does again whenever a script changes: so the
-# header is there before anything is compiled or checked.
+# holdfast_embed_scripts(<folder> <namespace> <header> [<language>])
+# Writes the scripts below a folder into a header, as constants of a namespace: FOLDER/VERB.lua,
+# which starts with #!lua, is FOLDER_VERB; in the language sql, VERB.sql that starts with -- !sql. A
+# file without that first line is only included: a line that is nothing but `-- include PATH.lua` stands
+# for the text of that file, by its path from the one with the line. Done when CMake runs, which it
+# does again whenever a script changes: so the header is there before anything is compiled or
+# checked.
 
 # Puts the text of a script into a variable, with what it includes.
 function(holdfast_read_script file result)
@@ -14,7 +15,7 @@ function(holdfast_read_script file result)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
   cmake_path(GET file PARENT_PATH folder)
   set(whole "\n${text}")
-  while(whole MATCHES "\n *-- include ([^\n]+\\.lua)\n")
+  while(whole MATCHES "\n *-- include ([^\n]+\\.(lua|sql))\n")
     set(line "${CMAKE_MATCH_0}")
     cmake_path(ABSOLUTE_PATH CMAKE_MATCH_1 BASE_DIRECTORY "${folder}" NORMALIZE
       OUTPUT_VARIABLE included_file)
@@ -26,22 +27,28 @@ function(holdfast_read_script file result)
 endfunction()
 
 function(holdfast_embed_scripts folder namespace header)
-  file(GLOB_RECURSE files CONFIGURE_DEPENDS "${folder}/*.lua")
+  set(language lua)
+  if(ARGC GREATER 3)
+    set(language ${ARGV3})
+  endif()
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS "${folder}/*.${language}")
   cmake_path(RELATIVE_PATH folder BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE shown)
   set(content "// Made by CMake of the scripts in ${shown}: change them there.\n#pragma once\n\n")
   string(APPEND content "#include <string_view>\n\nnamespace ${namespace} {\n")
   foreach(file IN LISTS files)
     holdfast_read_script("${file}" script)
-    if(NOT script MATCHES "^#!lua")
+    if(NOT script MATCHES "^(#!lua|-- !sql)")
       continue()
     endif()
-    if(script MATCHES "\\)lua\"")
-      message(FATAL_ERROR "${file}: has )lua\" in it, which ends the constant that it becomes")
+    if(script MATCHES "\\)${language}\"")
+      message(FATAL_ERROR
+        "${file}: has )${language}\" in it, which ends the constant that it becomes")
     endif()
     cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${folder}" OUTPUT_VARIABLE name)
-    string(REGEX REPLACE "\\.lua$" "" name "${name}")
+    string(REGEX REPLACE "\\.${language}$" "" name "${name}")
     string(MAKE_C_IDENTIFIER "${name}" name)
-    string(APPEND content "\ninline constexpr std::string_view ${name} = R\"lua(${script})lua\";\n")
+    string(APPEND content "\ninline constexpr std::string_view ${name} = "
+      "R\"${language}(${script})${language}\";\n")
   endforeach()
   string(APPEND content "\n}  // namespace ${namespace}\n")
   # Touched only when it changes, or everything that includes it would be compiled again.

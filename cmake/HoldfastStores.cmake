@@ -1,7 +1,7 @@
 # Checks HOLDFAST_STORES, tells those with a server (holdfast_servers) from the embedded ones
 # (holdfast_embedded), and finds what they need.
 
-set(holdfast_known_stores memory local redis zookeeper etcd)
+set(holdfast_known_stores memory local redis zookeeper etcd postgres mysql)
 foreach(store IN LISTS HOLDFAST_STORES)
   if(NOT store IN_LIST holdfast_known_stores)
     list(JOIN holdfast_known_stores ", " known)
@@ -58,3 +58,13 @@ holdfast_store_needs(etcd
   PACKAGES OpenSSL gRPC Protobuf
   TARGETS gRPC::grpc++ protobuf::libprotobuf OpenSSL::SSL OpenSSL::Crypto
   PKG_CONFIG grpc++ protobuf libssl libcrypto)
+holdfast_store_needs(postgres
+  SHARES net sql
+  PACKAGES PostgreSQL OpenSSL
+  TARGETS PostgreSQL::PostgreSQL OpenSSL::SSL OpenSSL::Crypto
+  PKG_CONFIG libpq libssl libcrypto)
+holdfast_store_needs(mysql
+  SHARES net sql
+  PACKAGES MariaDBClient OpenSSL
+  TARGETS MariaDBClient::MariaDBClient OpenSSL::SSL OpenSSL::Crypto
+  PKG_CONFIG libmariadb libssl libcrypto)

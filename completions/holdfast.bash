@@ -1,6 +1,6 @@
 # Completion of holdfast for bash. Needs nothing else, and uses bash-completion where it is loaded.
 
-_holdfast_commands=(run list show break)
+_holdfast_commands=(run list show break schema sweep)
 
 _holdfast_options_of() {
     case $1 in
@@ -11,6 +11,7 @@ _holdfast_options_of() {
         ;;
     list | show) printf '%s\n' --json -S --store -h --help ;;
     break) printf '%s\n' --fence -S --store -h --help ;;
+    schema | sweep) printf '%s\n' -S --store -h --help ;;
     *) printf '%s\n' --version -h --help ;;
     esac
 }
@@ -183,6 +184,9 @@ _holdfast_answer() {
     else
         if [[ $typed == -* ]]; then
             _holdfast_offer "$(_holdfast_options_of "$command")"
+        elif [[ $command == schema || $command == sweep ]]; then
+            _holdfast_offer_stores
+            _holdfast_offer postgres:// mysql://
         elif [[ $command == run || ! $named ]]; then
             _holdfast_offer_names
         fi

@@ -26,9 +26,11 @@
 #include "cli/output.hpp"
 #include "cli/run.hpp"
 #include "cli/say.hpp"
+#include "cli/schema.hpp"
 #include "cli/servers.hpp"
 #include "cli/show.hpp"
 #include "cli/signals.hpp"
+#include "cli/sweep.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -161,6 +163,8 @@ int dispatch(Words words) {
     ListOptions list_options;
     ShowOptions show_options;
     BreakOptions break_options;
+    SchemaOptions schema_options;
+    SweepOptions sweep_options;
     Line line;
     const std::array choices{
         Choice{add_run(program, run_options), run_options.store,
@@ -171,6 +175,10 @@ int dispatch(Words words) {
                [&] { return show(show_options); }},
         Choice{add_break(program, break_options), break_options.store,
                [&] { return break_hold(break_options); }},
+        Choice{add_schema(program, schema_options), schema_options.store,
+               [&] { return schema(schema_options); }},
+        Choice{add_sweep(program, sweep_options), sweep_options.store,
+               [&] { return sweep(sweep_options); }},
     };
 
     line = split(words, *choices.front().command);

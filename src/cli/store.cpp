@@ -12,14 +12,22 @@ std::string refuse_empty(const std::string& url) {
     return url.empty() ? "the URL is empty; leave -S out for this machine" : "";
 }
 
-}  // namespace
-
-void add_store(CLI::App& command, std::string& url) {
+void add_store_by(const std::string& names, CLI::App& command, std::string& url) {
     // An empty variable counts as unset: the parser sees to that.
-    command.add_option("-S,--store", url, "The store; else $HOLDFAST_STORE; else local:")
+    command.add_option(names, url, "The store; else $HOLDFAST_STORE; else local:")
         ->option_text("URL")
         ->envname("HOLDFAST_STORE")
         ->check(refuse_empty);
+}
+
+}  // namespace
+
+void add_store(CLI::App& command, std::string& url) {
+    add_store_by("-S,--store", command, url);
+}
+
+void add_store_or_word(CLI::App& command, std::string& url) {
+    add_store_by("-S,--store,URL", command, url);
 }
 
 Client connect_to(const std::string& url, const ClientOptions& options) {

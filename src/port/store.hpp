@@ -9,6 +9,7 @@
 
 #include <holdfast/callback.hpp>
 #include <holdfast/options.hpp>
+#include <holdfast/upkeep.hpp>
 
 #include "port/contender.hpp"
 #include "port/pending.hpp"
@@ -82,6 +83,9 @@ public:
     virtual Pending<std::vector<Line>> look_at(const std::string& resource) {
         return inspect(resource);
     }
+
+    /// Removes what is over, where that is not done in passing.
+    virtual Pending<Swept> sweep() { return Swept{}; }
 
     virtual Capabilities capabilities() const = 0;
 

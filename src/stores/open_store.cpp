@@ -13,11 +13,23 @@
 #ifdef HOLDFAST_STORE_MEMORY
 #include "stores/memory/memory_store.hpp"
 #endif
+#ifdef HOLDFAST_STORE_MYSQL
+#include "stores/mysql/mysql_scripts.hpp"
+#endif
+#ifdef HOLDFAST_STORE_POSTGRES
+#include "stores/postgres/postgres_scripts.hpp"
+#endif
 #ifdef HOLDFAST_MODULES
 #include "stores/module.hpp"
 #else
 #ifdef HOLDFAST_STORE_ETCD
 #include "stores/etcd/etcd_store.hpp"
+#endif
+#ifdef HOLDFAST_STORE_MYSQL
+#include "stores/mysql/mysql_store.hpp"
+#endif
+#ifdef HOLDFAST_STORE_POSTGRES
+#include "stores/postgres/postgres_store.hpp"
 #endif
 #ifdef HOLDFAST_STORE_REDIS
 #include "stores/redis/redis_store.hpp"
@@ -40,6 +52,9 @@ struct Scheme {
     /// Values of `layout` that others use too: there a name is theirs as it stands, and no prefix
     /// is put before it unless it is asked for.
     Names layouts_of_others = {};
+    /// What it needs in a database, and with the layout of others.
+    std::string_view schema = {};
+    std::string_view schema_of_others = {};
 };
 
 Names common_parameters() {
@@ -109,6 +124,24 @@ std::shared_ptr<Store> open_redis(const StoreUrl& url) {
 using redis::open_redis;
 #endif
 #endif
+#ifdef HOLDFAST_STORE_MYSQL
+#ifdef HOLDFAST_MODULES
+std::shared_ptr<Store> open_mysql(const StoreUrl& url) {
+    return open_module("mysql", url);
+}
+#else
+using mysql::open_mysql;
+#endif
+#endif
+#ifdef HOLDFAST_STORE_POSTGRES
+#ifdef HOLDFAST_MODULES
+std::shared_ptr<Store> open_postgres(const StoreUrl& url) {
+    return open_module("postgres", url);
+}
+#else
+using postgres::open_postgres;
+#endif
+#endif
 #ifdef HOLDFAST_STORE_ZOOKEEPER
 #ifdef HOLDFAST_MODULES
 std::shared_ptr<Store> open_zookeeper(const StoreUrl& url) {
@@ -154,6 +187,22 @@ std::vector<Scheme> schemes() {
 #ifdef HOLDFAST_STORE_ETCD
         {"etcd", open_etcd, {"password_file"}},
         {"etcds", open_etcd, {"password_file", "tls_ca", "tls_cert", "tls_key"}},
+#endif
+#ifdef HOLDFAST_STORE_MYSQL
+        {"mysql",
+         open_mysql,
+         {"layout", "password_file", "tls", "tls_ca", "tls_cert", "tls_key"},
+         {"shedlock"},
+         mysql::scripts::schema,
+         mysql::scripts::schema_shedlock},
+#endif
+#ifdef HOLDFAST_STORE_POSTGRES
+        {"postgres",
+         open_postgres,
+         {"layout", "password_file", "tls", "tls_ca", "tls_cert", "tls_key"},
+         {"shedlock"},
+         postgres::scripts::schema,
+         postgres::scripts::schema_shedlock},
 #endif
     };
 }
@@ -202,6 +251,13 @@ std::string prefix_of(const StoreUrl& url, const Scheme& scheme) {
 }
 
 }  // namespace
+
+std::string schema_of_store(std::string_view url) {
+    const StoreUrl parsed = parse_or_default(url);
+    const Scheme scheme = checked_scheme_of(parsed);
+    return std::string(has_layout_of_others(parsed, scheme) ? scheme.schema_of_others
+                                                            : scheme.schema);
+}
 
 std::string prefix_in_store(std::string_view url) {
     const StoreUrl parsed = parse_or_default(url);

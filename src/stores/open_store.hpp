@@ -19,6 +19,10 @@ struct OpenedStore {
 /// whatever the store itself throws.
 OpenedStore open_store(std::string_view url);
 
+/// The statements that make what its store needs in a database: see holdfast/upkeep.hpp. Opens
+/// nothing. Throws as open_store() does of a URL.
+std::string schema_of_store(std::string_view url);
+
 /// The prefix that open_store() would answer, without opening anything. Throws as it does.
 std::string prefix_in_store(std::string_view url);
 

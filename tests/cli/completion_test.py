@@ -38,7 +38,8 @@ class Completion(InAShell):
         return [word for word in done.stdout.splitlines() if word]
 
     def test_commands(self):
-        self.assertEqual(self.answers("holdfast "), ["run", "list", "show", "break"])
+        self.assertEqual(self.answers("holdfast "),
+                         ["run", "list", "show", "break", "schema", "sweep"])
         self.assertEqual(self.answers("holdfast l"), ["list"])
         self.assertEqual(self.answers("holdfast --v"), ["--version"])
         self.assertEqual(self.answers("holdfast dance "), [])
@@ -48,6 +49,7 @@ class Completion(InAShell):
         self.assertEqual(self.answers("holdfast run -s a --ree"), ["--reenter"])
         self.assertEqual(self.answers("holdfast list --"), ["--json", "--store", "--help"])
         self.assertEqual(self.answers("holdfast break --f"), ["--fence"])
+        self.assertEqual(self.answers("holdfast sweep -"), ["-S", "--store", "-h", "--help"])
 
     def test_values(self):
         self.assertEqual(self.answers("holdfast run --fairness "), ["fifo", "barging"])
@@ -55,6 +57,7 @@ class Completion(InAShell):
         self.assertEqual(self.answers("holdfast run -w "), [])
         self.assertEqual(self.answers("holdfast run --fairness=b"), ["barging"])
         self.assertEqual(self.answers("holdfast run -nS l"), ["local:", "local:///"])
+        self.assertEqual(self.answers("holdfast schema p"), ["postgres://"])
 
     def test_folders_of_a_local_store(self):
         typed = f"{self.folder}/st"

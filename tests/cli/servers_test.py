@@ -17,6 +17,7 @@ COMMANDS = (
     ["list"],
     ["show", "a"],
     ["break", "a", "--fence", "7"],
+    ["sweep"],
 )
 
 

@@ -4,6 +4,8 @@
 
 #include "servers/etcd_cluster.hpp"
 #include "servers/etcd_server.hpp"
+#include "servers/mariadb_server.hpp"
+#include "servers/postgres_server.hpp"
 #include "servers/redis_server.hpp"
 #include "servers/zookeeper_ensemble.hpp"
 #include "servers/zookeeper_server.hpp"
@@ -49,6 +51,28 @@ public:
 private:
     // Each case finds it empty.
     const int flushed_ = (RedisServer::shared().flush(), 0);
+};
+#endif
+
+#ifdef HOLDFAST_STORE_MYSQL
+class MysqlSite final : public Site {
+public:
+    std::string url() const override { return MariadbServer::shared().url(); }
+
+private:
+    // Each case finds it empty.
+    const int emptied_ = (MariadbServer::shared().empty(), 0);
+};
+#endif
+
+#ifdef HOLDFAST_STORE_POSTGRES
+class PostgresSite final : public Site {
+public:
+    std::string url() const override { return PostgresServer::shared().url(); }
+
+private:
+    // Each case finds it empty.
+    const int emptied_ = (PostgresServer::shared().empty(), 0);
 };
 #endif
 
@@ -115,6 +139,20 @@ std::vector<StoreUnderTest> stores() {
          .between_processes = true,
          .notices_death = false,
          .rounds = 200},
+#endif
+#ifdef HOLDFAST_STORE_MYSQL
+        {.name = "mysql",
+         .make = make<MysqlSite>,
+         .between_processes = true,
+         .notices_death = false,
+         .rounds = 40},
+#endif
+#ifdef HOLDFAST_STORE_POSTGRES
+        {.name = "postgres",
+         .make = make<PostgresSite>,
+         .between_processes = true,
+         .notices_death = false,
+         .rounds = 40},
 #endif
 #ifdef HOLDFAST_STORE_ZOOKEEPER
         {.name = "zookeeper",

@@ -1,0 +1,96 @@
+#include "stores/mysql/failures.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace holdfast::inline v0::mysql {
+
+namespace {
+
+using Remedy = sql::Dialect::Remedy;
+
+struct Known {
+    std::string_view number;
+    Remedy remedy;
+    errc means;
+    std::string_view sentence;
+};
+
+constexpr std::string_view no_schema =
+    "our tables or procedures are not there; have them made (docs/stores/mysql.md)";
+constexpr std::string_view no_right =
+    "this user may not do it; docs/stores/mysql.md lists the rights that holdfast needs";
+constexpr std::string_view read_only =
+    "it is read-only, a replica perhaps; use the address of the primary";
+constexpr std::string_view met = "transactions met, again and again";
+constexpr std::string_view not_let_in =
+    "it does not let us in; check user, password, database and certificates";
+
+constexpr std::array known_errors{
+    Known{"1305", Remedy::schema, errc::bad_configuration, no_schema},
+    Known{"1146", Remedy::schema, errc::bad_configuration, no_schema},
+    Known{"1054", Remedy::none, errc::corrupt,
+          "a column of our tables is missing; compare them with docs/stores/mysql.md"},
+    Known{"1044", Remedy::none, errc::bad_configuration, no_right},
+    Known{"1142", Remedy::none, errc::bad_configuration, no_right},
+    Known{"1227", Remedy::none, errc::bad_configuration, no_right},
+    Known{"1370", Remedy::none, errc::bad_configuration, no_right},
+    Known{"1665", Remedy::none, errc::bad_configuration,
+          "its binary log has statements; set binlog_format to ROW or MIXED"},
+    Known{"1205", Remedy::again, errc::unreachable,
+          "the resource's row is locked by somebody else; end that transaction"},
+    Known{"1213", Remedy::again, errc::unreachable, met},
+    Known{"1020", Remedy::again, errc::unreachable, met},
+    Known{"1317", Remedy::again, errc::unreachable, "somebody killed the query"},
+    Known{"1969", Remedy::again, errc::unreachable, "it took longer than max_statement_time"},
+    Known{"3024", Remedy::again, errc::unreachable, "it took longer than max_execution_time"},
+    Known{"1047", Remedy::again, errc::unreachable, "this node is not part of its cluster now"},
+    Known{"1290", Remedy::reconnect, errc::unreachable, read_only},
+    Known{"1792", Remedy::reconnect, errc::unreachable, read_only},
+    Known{"1836", Remedy::reconnect, errc::unreachable, read_only},
+};
+
+std::string shown(std::string_view message, std::string_view number) {
+    return " (" + std::string(message) + ", error " + std::string(number) + ")";
+}
+
+}  // namespace
+
+sql::Dialect::Meaning meaning_of(const sql::ServerError& error, const sql::Address& address) {
+    const std::string who = address.shown() + ": ";
+    const auto* const known = std::ranges::find(known_errors, error.code, &Known::number);
+    if (known == known_errors.end()) {
+        return {Remedy::none,
+                {errc::unreachable, Effect::none,
+                 who + "it answered with an error" + shown(error.message, error.code)}};
+    }
+    return {known->remedy,
+            {known->means, Effect::none,
+             who + std::string(known->sentence) + shown(error.message, error.code)}};
+}
+
+Failure refused_connection(unsigned number, const std::string& message,
+                           const sql::Address& address) {
+    constexpr std::array<unsigned, 6> refusals{1044, 1045, 1049, 1698, 1251, 2026};
+    const bool refused = std::ranges::find(refusals, number) != refusals.end();
+    if (!refused) return lost_connection(number, message, address);
+    return {
+        errc::bad_configuration, Effect::none,
+        address.shown() + ": " + std::string(not_let_in) + shown(message, std::to_string(number))};
+}
+
+Failure lost_connection(unsigned number, const std::string& message, const sql::Address& address) {
+    return {errc::unreachable, Effect::none,
+            address.shown() + ": no connection" + shown(message, std::to_string(number)) +
+                "; check that the server runs"};
+}
+
+bool ends_connection(unsigned number) {
+    // The client's own numbers; and shut down, aborted, killed.
+    constexpr std::array<unsigned, 5> ends{1053, 1152, 1153, 1927, 4031};
+    return (number >= 2000 && number < 3000) || std::ranges::find(ends, number) != ends.end();
+}
+
+}  // namespace holdfast::inline v0::mysql

@@ -1,0 +1,394 @@
+#include "stores/mysql/mysql_session.hpp"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "stores/mysql/failures.hpp"
+
+namespace holdfast::inline v0::mysql {
+
+namespace {
+
+std::string numeric_host_of(const net::Endpoint& endpoint) {
+    std::array<char, NI_MAXHOST> host{};
+    getnameinfo(reinterpret_cast<const sockaddr*>(&endpoint.storage), endpoint.size, host.data(),
+                host.size(), nullptr, 0, NI_NUMERICHOST);
+    return host.data();
+}
+
+short to_poll(int waiting_for) {
+    int events = 0;
+    if ((waiting_for & MYSQL_WAIT_READ) != 0) events |= POLLIN;
+    if ((waiting_for & MYSQL_WAIT_WRITE) != 0) events |= POLLOUT;
+    return static_cast<short>(events);
+}
+
+int from_poll(short events) {
+    int happened = 0;
+    if ((events & (POLLIN | POLLHUP | POLLERR)) != 0) happened |= MYSQL_WAIT_READ;
+    if ((events & POLLOUT) != 0) happened |= MYSQL_WAIT_WRITE;
+    return happened;
+}
+
+/// Our words need no escapes.
+void append_call(std::string_view verb, const std::vector<std::string>& words, std::string& text) {
+    text.append("CALL holdfast_1_").append(verb);
+    char before = '(';
+    for (const std::string& word : words) {
+        text += before;
+        text.append("'").append(word).append("'");
+        before = ',';
+    }
+    text += ");";
+}
+
+/// A peer that is gone without a word is noticed by the kernel: no query is spent on it.
+void keep_alive(int descriptor) {
+    const auto set = [&](int level, int option, int value) {
+        setsockopt(descriptor, level, option, &value, sizeof value);
+    };
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, 2);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, 1);
+    set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+    set(IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+/// While the library secures a connection it reads as one that may block: so not for ever.
+void bound_reads(int descriptor, std::chrono::milliseconds limit) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
+    const auto rest = std::chrono::duration_cast<std::chrono::microseconds>(limit - seconds);
+    const timeval time{.tv_sec = seconds.count(), .tv_usec = rest.count()};
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+}
+
+/// A secured one it leaves as one that blocks, and asks TLS to read from it all the same.
+void never_block(int descriptor) {
+    fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+}
+
+}  // namespace
+
+MysqlSession::MysqlSession(const sql::Address& address, std::string client,
+                           sql::Dialect::Purpose purpose, std::function<void()> resolved)
+    : address_(address), client_(std::move(client)), purpose_(purpose) {
+    resolution_.emplace(address_, std::move(resolved));
+    resolve();
+}
+
+int MysqlSession::descriptor() const noexcept {
+    return connection_ && wanted_ != 0 ? mysql_get_socket(connection_.get()) : -1;
+}
+
+void MysqlSession::fail(Failure failure) {
+    trouble_ = std::move(failure);
+    state_ = State::broken;
+    step_ = Step::nothing;
+    wanted_ = 0;
+}
+
+void MysqlSession::fail() {
+    const auto why = stage_ == Stage::connecting ? refused_connection : lost_connection;
+    fail(why(mysql_errno(connection_.get()), mysql_error(connection_.get()), address_));
+}
+
+void MysqlSession::resolve() {
+    const auto found = resolution_->result();
+    if (!found) return;
+    if (!found->ok()) return fail(found->failure());
+    // A certificate is for the name.
+    const bool by_name = address_.reach == net::Address::Reach::tls;
+    connect(by_name ? address_.host : numeric_host_of(found->value().front()));
+    resolution_.reset();
+}
+
+void MysqlSession::connect(const std::string& host) {
+    connection_.reset(mysql_init(nullptr));
+    MYSQL* const mysql = connection_.get();
+    if (mysql == nullptr) {
+        return fail({errc::unreachable, Effect::none, address_.shown() + ": no memory is left"});
+    }
+    mysql_options(mysql, MYSQL_OPT_NONBLOCK, nullptr);
+    const unsigned protocol = MYSQL_PROTOCOL_TCP;
+    mysql_options(mysql, MYSQL_OPT_PROTOCOL, &protocol);
+    mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    if (address_.reach == net::Address::Reach::tls) {
+        const auto file = [](const std::string& name) {
+            return name.empty() ? nullptr : name.c_str();
+        };
+        mysql_ssl_set(mysql, file(address_.tls_key), file(address_.tls_cert), file(address_.tls_ca),
+                      nullptr, nullptr);
+        const my_bool verified = 1;
+        mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &verified);
+        mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verified);
+    }
+    host_ = host;
+    step_ = Step::connecting;
+    proceed(start_step());
+}
+
+int MysqlSession::start_step() {
+    MYSQL* const mysql = connection_.get();
+    switch (step_) {
+        case Step::connecting:
+            return mysql_real_connect_start(&connected_, mysql, host_.c_str(),
+                                            address_.user.c_str(), address_.password.c_str(),
+                                            address_.database.c_str(), address_.port, nullptr,
+                                            CLIENT_MULTI_STATEMENTS | CLIENT_MULTI_RESULTS);
+        case Step::querying:
+            return mysql_real_query_start(&query_result_, mysql, text_.data(), text_.size());
+        case Step::storing:
+            return mysql_store_result_start(&rows_, mysql);
+        case Step::moving_on:
+            return mysql_next_result_start(&next_result_, mysql);
+        case Step::nothing:
+            break;
+    }
+    return 0;
+}
+
+int MysqlSession::continue_step(int events) {
+    MYSQL* const mysql = connection_.get();
+    switch (step_) {
+        case Step::connecting:
+            bound_reads(mysql_get_socket(mysql), address_.connect_timeout);
+            return mysql_real_connect_cont(&connected_, mysql, events);
+        case Step::querying:
+            return mysql_real_query_cont(&query_result_, mysql, events);
+        case Step::storing:
+            return mysql_store_result_cont(&rows_, mysql, events);
+        case Step::moving_on:
+            return mysql_next_result_cont(&next_result_, mysql, events);
+        case Step::nothing:
+            break;
+    }
+    return 0;
+}
+
+/// Steps follow one another as long as none has to wait.
+void MysqlSession::proceed(int waiting_for) {
+    while (waiting_for == 0 && step_ != Step::nothing) {
+        finished_step();
+        if (step_ != Step::nothing) waiting_for = start_step();
+    }
+    if (state_ == State::broken) return;
+    wanted_ = step_ == Step::nothing ? POLLIN : to_poll(waiting_for);
+}
+
+void MysqlSession::advance() {
+    if (resolution_) return resolve();
+    if (state_ == State::broken) return;
+    if (step_ == Step::nothing) return look_for_end();
+    pollfd ready{.fd = mysql_get_socket(connection_.get()), .events = wanted_, .revents = 0};
+    if (poll(&ready, 1, 0) <= 0) return;
+    proceed(continue_step(from_poll(ready.revents)));
+}
+
+/// What an idle connection brings is its end.
+void MysqlSession::look_for_end() {
+    char byte = 0;
+    const int socket = mysql_get_socket(connection_.get());
+    const ssize_t found = recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (found >= 0 || (errno != EAGAIN && errno != EINTR)) {
+        fail({errc::unreachable, Effect::none,
+              address_.shown() + ": the server ended the connection; check that it runs"});
+    }
+}
+
+void MysqlSession::finished_step() {
+    switch (step_) {
+        case Step::connecting:
+            if (connected_ == nullptr) return fail();
+            keep_alive(mysql_get_socket(connection_.get()));
+            never_block(mysql_get_socket(connection_.get()));
+            stage_ = Stage::greeting;
+            return send(greeting());
+        case Step::querying:
+            return query_done();
+        case Step::storing:
+            return stored();
+        case Step::moving_on:
+            return moved_on();
+        case Step::nothing:
+            break;
+    }
+}
+
+void MysqlSession::send(std::string text) {
+    reply_ = {};
+    reply_whole_ = false;
+    text_ = std::move(text);
+    step_ = Step::querying;
+}
+
+void MysqlSession::query_done() {
+    if (query_result_ != 0) return answered();
+    step_ = Step::storing;
+}
+
+void MysqlSession::stored() {
+    if (rows_ == nullptr && mysql_errno(connection_.get()) != 0) return answered();
+    if (rows_ != nullptr) {
+        const unsigned columns = mysql_num_fields(rows_);
+        while (MYSQL_ROW row = mysql_fetch_row(rows_)) {
+            auto& words = reply_.rows.emplace_back();
+            for (unsigned i = 0; i < columns; ++i) words.emplace_back(row[i] ? row[i] : "");
+        }
+        mysql_free_result(std::exchange(rows_, nullptr));
+    }
+    step_ = Step::moving_on;
+}
+
+void MysqlSession::moved_on() {
+    if (next_result_ == 0) {
+        step_ = Step::storing;
+    } else {
+        answered();  // that was the last, or an error
+    }
+}
+
+void MysqlSession::answered() {
+    step_ = Step::nothing;
+    if (const unsigned number = mysql_errno(connection_.get()); number != 0) {
+        if (ends_connection(number)) return fail();
+        reply_.error = {.code = std::to_string(number), .message = mysql_error(connection_.get())};
+    }
+    switch (stage_) {
+        case Stage::greeting:
+            return greeted();
+        case Stage::hanging_bell:
+            return bell_hung();
+        case Stage::sleeping:
+            return woken();
+        case Stage::rolling_back:
+            stage_ = Stage::requests;
+            reply_.error = std::exchange(refusal_, std::nullopt);
+            break;
+        default:
+            if (reply_.error) return roll_back();
+    }
+    reply_whole_ = true;
+}
+
+/// What a failed request has locked is not to stay so until the next one.
+void MysqlSession::roll_back() {
+    refusal_ = std::move(reply_.error);
+    stage_ = Stage::rolling_back;
+    send("ROLLBACK");
+}
+
+/// Under another isolation a statement after the lock would not see what was done before it was
+/// had. The server gives up when nobody waits any more.
+std::string MysqlSession::greeting() const {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(address_.request_timeout);
+    // For requests, what comes first begins a transaction.
+    const std::string_view autocommit =
+        purpose_ == sql::Dialect::Purpose::requests ? "autocommit=0" : "autocommit=1";
+    return "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;SET " + std::string(autocommit) +
+           ",time_zone='+00:00',innodb_lock_wait_timeout=" + std::to_string(seconds.count()) +
+           ";SHOW VARIABLES LIKE 'wsrep_on'";
+}
+
+/// What the session where the client sleeps is found by, or what it waits for.
+std::string MysqlSession::hanging_of_bell() const {
+    std::string text;
+    if (purpose_ == sql::Dialect::Purpose::pushes) {
+        append_call("hang_bell", {client_}, text);
+    } else {
+        text = "DO GET_LOCK('holdfast_" + client_ + "_awake',0)";
+    }
+    return text;
+}
+
+void MysqlSession::greeted() {
+    if (reply_.error) return fail(meaning_of(*reply_.error, address_).failure);
+    // In a Galera cluster a lock of GET_LOCK is known to its node alone: nobody sleeps by one, and
+    // who waits looks by itself.
+    const bool galera = !reply_.rows.empty() && reply_.rows.front().back() == "ON";
+    if (galera) {
+        state_ = State::idle;
+        stage_ = Stage::requests;
+        return;
+    }
+    stage_ = Stage::hanging_bell;
+    send(hanging_of_bell());
+}
+
+void MysqlSession::bell_hung() {
+    if (reply_.error) return fail(meaning_of(*reply_.error, address_).failure);
+    state_ = State::idle;
+    stage_ = Stage::requests;
+    if (purpose_ == sql::Dialect::Purpose::requests) return;
+    stage_ = Stage::sleeping;
+    sleep_again();
+}
+
+/// An hour: what ends it earlier costs one query. What was seen is not told twice.
+void MysqlSession::sleep_again() {
+    std::string seen;
+    for (const std::string& moment : seen_) seen += (seen.empty() ? "" : ",") + moment;
+    std::string text;
+    append_call("listen", {client_, seen, "3600"}, text);
+    send(std::move(text));
+}
+
+void MysqlSession::woken() {
+    if (reply_.error) {
+        const auto [remedy, failure] = meaning_of(*reply_.error, address_);
+        if (remedy != sql::Dialect::Remedy::again) return fail(failure);
+        // Mostly a query that was killed: somebody woke us.
+        pushes_.emplace_back(sql::woken_by_somebody);
+        return sleep_again();
+    }
+    std::set<std::string> told;
+    for (const auto& row : reply_.rows) {
+        if (row.size() != 3) continue;
+        if (!seen_.contains(row[2])) pushes_.push_back(row[0] + " " + row[1]);
+        told.insert(row[2]);
+    }
+    seen_ = std::move(told);
+    sleep_again();
+}
+
+void MysqlSession::ask(const sql::Call& call) {
+    std::string text;
+    std::string verb(call.verb);
+    if (call.rows.size() > 1 && verb == "enter") {
+        text = "SET @holdfast_stopped=FALSE;";
+        verb = "enter_next";
+    }
+    for (std::size_t i = 0; i < call.rows.size(); ++i) {
+        std::vector<std::string> words = call.rows[i];
+        words.emplace_back(i + 1 == call.rows.size() ? "1" : "0");
+        append_call(verb, words, text);
+    }
+    state_ = State::busy;
+    send(std::move(text));
+    proceed(start_step());
+}
+
+void MysqlSession::run(std::string_view script) {
+    state_ = State::busy;
+    send(std::string(script));
+    proceed(start_step());
+}
+
+std::optional<sql::Reply> MysqlSession::take_reply() {
+    if (state_ != State::busy || !std::exchange(reply_whole_, false)) return std::nullopt;
+    state_ = State::idle;
+    return std::exchange(reply_, {});
+}
+
+std::vector<std::string> MysqlSession::take_pushes() {
+    return std::exchange(pushes_, {});
+}
+
+}  // namespace holdfast::inline v0::mysql

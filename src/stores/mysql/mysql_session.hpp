@@ -1,0 +1,99 @@
+#pragma once
+
+#include <mysql.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "stores/net/resolver.hpp"
+#include "stores/sql/address.hpp"
+#include "stores/sql/dialect.hpp"
+#include "stores/sql/session.hpp"
+
+namespace holdfast::inline v0::mysql {
+
+/// A session by libmariadb, which serves both kinds of servers.
+class MysqlSession final : public sql::Session {
+public:
+    /// For pushes, the client sleeps in it until it is told something. The address must outlive
+    /// this.
+    MysqlSession(const sql::Address& address, std::string client, sql::Dialect::Purpose purpose,
+                 std::function<void()> resolved);
+
+    State state() const noexcept override { return state_; }
+    void advance() override;
+    int descriptor() const noexcept override;
+    short wanted() const noexcept override { return wanted_; }
+    void ask(const sql::Call& call) override;
+    void run(std::string_view script) override;
+    std::optional<sql::Reply> take_reply() override;
+    std::vector<std::string> take_pushes() override;
+    const Failure& trouble() const noexcept override { return trouble_; }
+
+private:
+    using Connection = std::unique_ptr<MYSQL, decltype(&mysql_close)>;
+    /// What the library is at: each may stop and ask to be continued.
+    enum class Step : std::uint8_t { nothing, connecting, querying, storing, moving_on };
+    /// What the query is for.
+    enum class Stage : std::uint8_t {
+        connecting,
+        greeting,
+        hanging_bell,
+        requests,
+        rolling_back,
+        sleeping
+    };
+
+    void resolve();
+    void connect(const std::string& host);
+    void send(std::string text);
+    void proceed(int waiting_for);
+    int start_step();
+    int continue_step(int events);
+    void finished_step();
+    void query_done();
+    void stored();
+    void moved_on();
+    void answered();
+    std::string greeting() const;
+    void greeted();
+    std::string hanging_of_bell() const;
+    void bell_hung();
+    void roll_back();
+    void sleep_again();
+    void woken();
+    void look_for_end();
+    void fail();
+    void fail(Failure failure);
+
+    const sql::Address& address_;
+    const std::string client_;
+    const sql::Dialect::Purpose purpose_;
+    std::optional<net::Resolution> resolution_;
+    Connection connection_{nullptr, mysql_close};
+    std::string host_;
+    std::string text_;  ///< of the query; the library keeps only its address
+    State state_ = State::opening;
+    Stage stage_ = Stage::connecting;
+    Step step_ = Step::nothing;
+    short wanted_ = 0;
+
+    // What the library returns in the end of a step.
+    MYSQL* connected_ = nullptr;
+    int query_result_ = 0;
+    MYSQL_RES* rows_ = nullptr;
+    int next_result_ = 0;
+
+    sql::Reply reply_;
+    bool reply_whole_ = false;
+    std::optional<sql::ServerError> refusal_;  ///< of a request that is being rolled back
+    std::set<std::string> seen_;
+    std::vector<std::string> pushes_;
+    Failure trouble_;
+};
+
+}  // namespace holdfast::inline v0::mysql

@@ -1,0 +1,127 @@
+-- Everybody who moves somebody in a line locks its row first, by
+--     SELECT ... FROM holdfast_lines WHERE id = UNHEX(SHA2(name, 256)) FOR UPDATE
+-- and statements after that one see all that was done under the lock. It finds nothing when there
+-- is no such row: under READ COMMITTED nothing is locked then. The moment is read after that, by
+-- SYSDATE: NOW() stands still within a statement, and can be set.
+
+-- Makes a resource's row and locks it, with all of its lock: IGNORE would share it, and two who
+-- share it wait for each other.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_make(
+    IN its_name TEXT CHARACTER SET ascii COLLATE ascii_bin)
+SQL SECURITY INVOKER
+INSERT INTO holdfast_lines (id, name) VALUES (UNHEX(SHA2(its_name, 256)), its_name)
+    ON DUPLICATE KEY UPDATE name = name;
+
+-- The weight of all holders.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_held(IN in_line BINARY(32), OUT held BIGINT)
+SQL SECURITY INVOKER
+SELECT COALESCE(SUM(weight), 0) INTO held FROM holdfast_contenders
+    WHERE line = in_line AND phase IN ('admitted', 'offered');
+
+-- How many milliseconds the stand-by waits before it looks. A holder that is not ours (see
+-- shedlock.sql) tells nobody when it lets go.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_look(IN in_line BINARY(32), IN now_is BIGINT,
+                                               OUT look BIGINT)
+SQL SECURITY INVOKER
+SELECT COALESCE(GREATEST((MIN(CASE
+            WHEN phase = 'offered' THEN LEAST(lease_end, claim_end)
+            WHEN nonce = REPEAT('0', 32) THEN LEAST(lease_end, now_is + 1000000)
+            ELSE lease_end END) - now_is + 999) DIV 1000, 1), 1000)
+    INTO look FROM holdfast_contenders
+    WHERE line = in_line AND phase IN ('admitted', 'offered');
+
+-- Ends the sleep of a client that another user's session sleeps for, by the rights of whoever made
+-- this procedure: CONNECTION ADMIN (SUPER before there was that). Without them, who waits looks by
+-- itself. Nothing but such a session has a lock of that name.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_wake(
+    IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin)
+SQL SECURITY DEFINER
+BEGIN
+    DECLARE sleeper BIGINT DEFAULT IS_USED_LOCK(CONCAT('holdfast_', its_client));
+    DECLARE CONTINUE HANDLER FOR 1094, 1095, 1227 BEGIN END;
+    IF sleeper IS NOT NULL THEN KILL QUERY sleeper; END IF;
+END;
+
+-- Wakes a client that is told something: told and told_at of a contender have been written. It
+-- finds the row locked and waits for the commit; not for the disk, since rows are unlocked before a
+-- commit waits for that. To end a sleep of one's own user needs no right.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_ring(
+    IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin)
+SQL SECURITY INVOKER
+BEGIN
+    DECLARE sleeper BIGINT DEFAULT IS_USED_LOCK(CONCAT('holdfast_', its_client));
+    DECLARE CONTINUE HANDLER FOR 1094 BEGIN END; -- it has ended by now
+    DECLARE CONTINUE HANDLER FOR 1095
+    BEGIN
+        DECLARE CONTINUE HANDLER FOR 1370, 1449 BEGIN END; -- no right to call it; its maker is gone
+        CALL holdfast_1_wake(its_client);
+    END;
+    IF sleeper IS NOT NULL THEN KILL QUERY sleeper; END IF;
+END;
+
+-- The answers of all verbs are rows of these four: a state (0 gone, 1 waiting, 2 offered, 3
+-- admitted), ticket, fence and look (-1: none); or a word that says why it is refused, and what
+-- belongs to that. With the last of a request its transaction ends, before the answer: so there is
+-- one thing to be sent and to wake up for.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_answer(IN its_end BOOLEAN, IN state INT, IN ticket BIGINT,
+                                                 IN fence BIGINT, IN look BIGINT)
+SQL SECURITY INVOKER
+BEGIN
+    IF its_end THEN COMMIT; END IF;
+    SELECT state, ticket, fence, look;
+END;
+
+-- What one that waits is answered: the first that waits and was not passed over is the stand-by,
+-- and looks when something ahead ends.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_still_waiting(
+    IN in_line BINARY(32), IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
+    IN its_ticket BIGINT, IN now_is BIGINT, IN its_end BOOLEAN)
+SQL SECURITY INVOKER
+BEGIN
+    DECLARE look BIGINT DEFAULT -1;
+    DECLARE stand_by CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
+    SELECT nonce INTO stand_by FROM holdfast_contenders
+        WHERE line = in_line AND phase = 'waiting' AND lease_end > now_is ORDER BY ticket LIMIT 1;
+    IF stand_by = its_nonce THEN CALL holdfast_1_look(in_line, now_is, look); END IF;
+    CALL holdfast_1_answer(its_end, 1, its_ticket, 0, look);
+END;
+
+-- Makes this session the one where the client sleeps. One that it has lost, and the server has not
+-- missed yet, ends.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_hang_bell(
+    IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin)
+SQL SECURITY INVOKER
+BEGIN
+    DECLARE sleeper BIGINT DEFAULT IS_USED_LOCK(CONCAT('holdfast_', its_client));
+    DECLARE CONTINUE HANDLER FOR 1094, 1095 BEGIN END;
+    IF sleeper IS NOT NULL THEN KILL sleeper; END IF;
+    SELECT GET_LOCK(CONCAT('holdfast_', its_client), 1);
+END;
+
+-- Sleeps until something is told to the client that is not in `seen` yet (their told_at), and shows
+-- all that is told. What is told before the sleep begins is found, also when it is not committed
+-- yet; what comes later ends the sleep.
+--
+-- It sleeps by waiting for a lock that another session of the client has: so it ends with the
+-- client. Out of SLEEP() a session wakes by one mutex for all of them, and only when its own hour
+-- is over if the client is gone; that is for the moment in which there is no other session.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_listen(
+    IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN seen MEDIUMTEXT,
+                                                 IN seconds INT)
+SQL SECURITY INVOKER
+BEGIN
+    DECLARE awake VARCHAR(64) CHARACTER SET ascii DEFAULT CONCAT('holdfast_', its_client, '_awake');
+    DECLARE news INT;
+    SELECT COUNT(*) INTO news FROM holdfast_contenders
+        WHERE client = its_client AND told_at > 0 AND FIND_IN_SET(told_at, seen) = 0
+        LOCK IN SHARE MODE;
+    IF news = 0 THEN
+        IF IS_USED_LOCK(awake) IS NULL THEN
+            DO SLEEP(1);
+        ELSEIF GET_LOCK(awake, seconds) = 1 THEN
+            DO RELEASE_LOCK(awake);
+        END IF;
+    END IF;
+    SELECT nonce, told, told_at FROM holdfast_contenders
+        WHERE client = its_client AND told_at > 0;
+END;

@@ -1,0 +1,84 @@
+-- Extends a lease, and admits whom a place is reserved for, or who may take a free one. Never
+-- re-creates. Answers as enter does.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_renew_one(
+    IN line_id BINARY(32), IN its_capacity BIGINT,
+    IN its_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin, IN line_fence BIGINT,
+    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_lease BIGINT,
+    IN now_is BIGINT, IN its_end BOOLEAN)
+SQL SECURITY INVOKER
+body: BEGIN
+    DECLARE its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin;
+    DECLARE its_ticket, its_weight, its_fence, its_lease_end, room BIGINT;
+    DECLARE next, next_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
+    SELECT phase, ticket, weight, fence, lease_end
+        INTO its_phase, its_ticket, its_weight, its_fence, its_lease_end FROM holdfast_contenders
+        WHERE line = line_id AND nonce = its_nonce AND phase <> 'left';
+    IF its_phase IS NULL THEN
+        CALL holdfast_1_answer(its_end, 0, 0, 0, -1);
+        LEAVE body;
+    END IF;
+    IF its_lease_end <= now_is THEN
+        CALL holdfast_1_remove(line_id, its_nonce);
+        CALL holdfast_1_advance(line_id, its_capacity, its_fairness, now_is, its_nonce, TRUE,
+                                room);
+        CALL holdfast_1_answer(its_end, 0, 0, 0, -1);
+        SET @holdfast_stopped = TRUE;
+        LEAVE body;
+    END IF;
+    IF its_phase IN ('waiting', 'lapsed') THEN
+        UPDATE holdfast_contenders
+            SET phase = 'waiting', lease_end = now_is + its_lease * 1000, told_at = 0
+            WHERE line = line_id AND nonce = its_nonce;
+        CALL holdfast_1_advance(line_id, its_capacity, its_fairness, now_is, its_nonce, FALSE,
+                                room);
+        SELECT phase INTO its_phase FROM holdfast_contenders
+            WHERE line = line_id AND nonce = its_nonce;
+        IF its_phase = 'waiting' AND (its_fairness = 'f' OR its_weight > room) THEN
+            SET @holdfast_stopped = TRUE;
+            CALL holdfast_1_still_waiting(line_id, its_nonce, its_ticket, now_is, its_end);
+            LEAVE body;
+        END IF;
+    END IF;
+    IF its_phase <> 'admitted' THEN
+        IF line_fence >= 9007199254740991 THEN
+            IF its_end THEN COMMIT; END IF;
+            SELECT 'fence', line_fence;
+            SET @holdfast_stopped = TRUE;
+            LEAVE body;
+        END IF;
+        SET its_fence = GREATEST(line_fence + 1, now_is);
+        UPDATE holdfast_lines SET last_fence = its_fence WHERE id = line_id;
+    END IF;
+    UPDATE holdfast_contenders
+        SET since = IF(phase = 'admitted', since, now_is), phase = 'admitted', fence = its_fence,
+            lease_end = now_is + its_lease * 1000, told_at = 0
+        WHERE line = line_id AND nonce = its_nonce;
+    IF its_phase = 'waiting' THEN
+        -- A barger left the line from wherever it stood: whoever is first now must know.
+        SELECT nonce, client INTO next, next_client FROM holdfast_contenders
+            WHERE line = line_id AND phase = 'waiting' AND lease_end > now_is
+            ORDER BY ticket LIMIT 1;
+        IF next IS NOT NULL THEN
+            CALL holdfast_1_tell_to_look(line_id, next, next_client, now_is);
+        END IF;
+    END IF;
+    CALL holdfast_1_answer(its_end, 3, its_ticket, its_fence, -1);
+END;
+
+-- Called for many in one transaction, sorted by name, so that two never wait for each other.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_renew(
+    IN its_name TEXT CHARACTER SET ascii COLLATE ascii_bin,
+    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_lease BIGINT,
+    IN its_end BOOLEAN)
+SQL SECURITY INVOKER
+BEGIN
+    DECLARE line_id BINARY(32);
+    DECLARE line_capacity, line_ticket, line_fence, now_is BIGINT;
+    DECLARE line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin;
+    SELECT id, capacity, fairness, last_ticket, last_fence
+        INTO line_id, line_capacity, line_fairness, line_ticket, line_fence
+        FROM holdfast_lines WHERE id = UNHEX(SHA2(its_name, 256)) FOR UPDATE;
+    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6));
+    CALL holdfast_1_renew_one(line_id, line_capacity, line_fairness, line_fence, its_nonce,
+                              its_lease, now_is, its_end);
+END;

@@ -1,0 +1,19 @@
+-- !sql
+-- Everything that holdfast keeps and runs in a MySQL or MariaDB database. Repeating it changes
+-- nothing. The number in the procedures' names is that of this layout: clients of another version
+-- of holdfast bring procedures of their own, and find the same rows.
+--
+-- Procedures only: to create a function needs a right of its own where there is a binary log. The
+-- same algorithm, step by step, as in the functions for PostgreSQL. A request is sent as
+--     CALL holdfast_1_VERB(..., its_end)
+-- in a session with READ COMMITTED, time_zone = '+00:00' and autocommit = 0. For several that are
+-- renewed or entered together there is a CALL each, all in one go, and the last has its_end.
+
+-- include tables.sql
+-- include line.sql
+-- include moving.sql
+-- include enter.sql
+-- include renew.sql
+-- include leave.sql
+-- include inspect.sql
+-- include shedlock.sql

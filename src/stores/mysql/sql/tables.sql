@@ -1,0 +1,35 @@
+-- A resource. Its row is locked first by whoever moves somebody in its line, and stays for a day
+-- after its last fence, so that fences rise; sweeping removes it then.
+CREATE TABLE IF NOT EXISTS holdfast_lines (
+    id          BINARY(32) NOT NULL PRIMARY KEY, -- SHA-256 of the name, which may be long
+    name        TEXT    NOT NULL,                -- with every unusual byte as %XX
+    capacity    BIGINT  NOT NULL DEFAULT 0,
+    fairness    CHAR(1) NOT NULL DEFAULT 'f',    -- f: in order, b: barging
+    last_ticket BIGINT  NOT NULL DEFAULT 0,
+    last_fence  BIGINT  NOT NULL DEFAULT 0
+) ENGINE = InnoDB DEFAULT CHARACTER SET ascii COLLATE ascii_bin;
+
+-- A contender. All moments are microseconds since 1970 by the clock of this server.
+-- phase: admitted; offered: its place is reserved until claim_end; waiting; lapsed: waiting, but it
+-- did not claim when it was its turn, and is passed over until it is heard of; left: not in line,
+-- and an enter of it that comes before lease_end is refused.
+CREATE TABLE IF NOT EXISTS holdfast_contenders (
+    line      BINARY(32) NOT NULL,
+    nonce     CHAR(32)   NOT NULL,
+    phase     VARCHAR(8) NOT NULL,
+    ticket    BIGINT     NOT NULL DEFAULT 0,
+    weight    BIGINT     NOT NULL DEFAULT 0,     -- 0 of one that joined another's hold
+    fence     BIGINT     NOT NULL DEFAULT 0,
+    lease_end BIGINT     NOT NULL,
+    claim_end BIGINT     NOT NULL DEFAULT 0,
+    since     BIGINT     NOT NULL DEFAULT 0,     -- when it was admitted, or entered while it is not
+    client    CHAR(32)   NOT NULL DEFAULT '',
+    owner     TEXT       NOT NULL,
+    host      TEXT       NOT NULL,
+    pid       INT        NOT NULL DEFAULT 0,
+    told      CHAR(1)    NOT NULL DEFAULT '',    -- o: it is its turn; w: look
+    told_at   BIGINT     NOT NULL DEFAULT 0,     -- 0: it knows
+    PRIMARY KEY (line, nonce),
+    KEY holdfast_in_order (line, phase, ticket),
+    KEY holdfast_of_client (client)
+) ENGINE = InnoDB DEFAULT CHARACTER SET ascii COLLATE ascii_bin;

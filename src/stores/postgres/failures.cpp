@@ -1,0 +1,94 @@
+#include "stores/postgres/failures.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace holdfast::inline v0::postgres {
+
+namespace {
+
+using Remedy = sql::Dialect::Remedy;
+
+/// An SQLSTATE, or how one starts.
+struct Known {
+    std::string_view code;
+    Remedy remedy;
+    errc means;
+    std::string_view sentence;
+};
+
+constexpr std::array known_errors{
+    Known{"42883", Remedy::schema, errc::bad_configuration,
+          "our functions are not there; have them made (docs/stores/postgres.md)"},
+    Known{"42P01", Remedy::schema, errc::bad_configuration,
+          "our tables are not there; have them made (docs/stores/postgres.md)"},
+    Known{"42703", Remedy::none, errc::corrupt,
+          "a column of our tables is missing; compare them with docs/stores/postgres.md"},
+    Known{"42804", Remedy::none, errc::corrupt,
+          "a column of our tables has another type; compare them with docs/stores/postgres.md"},
+    Known{"42501", Remedy::none, errc::bad_configuration,
+          "this user may not do it; docs/stores/postgres.md lists the rights that holdfast needs"},
+    Known{"3F000", Remedy::none, errc::bad_configuration,
+          "there is no schema to make our tables in; set the user's search_path"},
+    Known{"40001", Remedy::again, errc::unreachable, "transactions met, again and again"},
+    Known{"40P01", Remedy::again, errc::unreachable, "transactions met, again and again"},
+    Known{"55P03", Remedy::again, errc::unreachable,
+          "the resource's row is locked by somebody else; end that transaction"},
+    Known{"57014", Remedy::again, errc::unreachable, "somebody cancelled it"},
+    Known{"57P03", Remedy::again, errc::unreachable, "it is starting; try again in a moment"},
+    Known{"53", Remedy::again, errc::unreachable,
+          "it has not enough of something; see the server's log"},
+    Known{"25006", Remedy::reconnect, errc::unreachable,
+          "it is read-only, a replica perhaps; use the address of the primary"},
+};
+
+std::string shown(const sql::ServerError& error) {
+    return " (" + error.message + ", " + error.code + ")";
+}
+
+}  // namespace
+
+sql::Dialect::Meaning meaning_of(const sql::ServerError& error, const sql::Address& address) {
+    const std::string who = address.shown() + ": ";
+    for (const Known& known : known_errors) {
+        if (!error.code.starts_with(known.code)) continue;
+        return {known.remedy,
+                {known.means, Effect::none, who + std::string(known.sentence) + shown(error)}};
+    }
+    return {Remedy::none,
+            {errc::unreachable, Effect::none, who + "it answered with an error" + shown(error)}};
+}
+
+Failure refused_connection(const std::string& message, const sql::Address& address) {
+    const std::string who = address.shown() + ": ";
+    const auto says = [&](std::string_view words) {
+        return message.find(words) != std::string::npos;
+    };
+    // libpq gives no code here; these are the server's words in English, or PgBouncer's.
+    if (says("unsupported startup parameter") || says("pgbouncer")) {
+        return {errc::bad_configuration, Effect::none,
+                who +
+                    "that is PgBouncer, and a session there does not stay one (LISTEN is lost); "
+                    "use the address of the server itself (" +
+                    message + ")"};
+    }
+    if (says("password") || says("does not exist") || says("pg_hba.conf") || says("certificate") ||
+        says("SSL")) {
+        return {errc::bad_configuration, Effect::none,
+                who + "it does not let us in; check user, password, database and certificates (" +
+                    message + ")"};
+    }
+    return lost_connection(message, address);
+}
+
+Failure lost_connection(const std::string& message, const sql::Address& address) {
+    return {errc::unreachable, Effect::none,
+            address.shown() + ": no connection (" + message + "); check that the server runs"};
+}
+
+bool ends_connection(std::string_view code) {
+    return code == "57P01" || code == "57P02" || code == "57P05" || code == "25P03";
+}
+
+}  // namespace holdfast::inline v0::postgres

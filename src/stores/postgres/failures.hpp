@@ -1,0 +1,19 @@
+#pragma once
+
+#include "stores/sql/address.hpp"
+#include "stores/sql/dialect.hpp"
+
+namespace holdfast::inline v0::postgres {
+
+/// What the server's error means, in our words, by its SQLSTATE.
+sql::Dialect::Meaning meaning_of(const sql::ServerError& error, const sql::Address& address);
+
+/// Why no connection came about, by what libpq says of it.
+Failure refused_connection(const std::string& message, const sql::Address& address);
+/// Why one that there was is gone.
+Failure lost_connection(const std::string& message, const sql::Address& address);
+
+/// The server ends the connection with this error.
+bool ends_connection(std::string_view code);
+
+}  // namespace holdfast::inline v0::postgres

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stores/net/resolver.hpp"
+#include "stores/sql/address.hpp"
+#include "stores/sql/session.hpp"
+
+namespace holdfast::inline v0::postgres {
+
+/// A session by libpq.
+class PostgresSession final : public sql::Session {
+public:
+    /// `channel`: what it listens to; empty when it is for requests. The address must outlive this.
+    PostgresSession(const sql::Address& address, std::string channel,
+                    std::function<void()> resolved);
+
+    State state() const noexcept override { return state_; }
+    void advance() override;
+    int descriptor() const noexcept override;
+    short wanted() const noexcept override { return wanted_; }
+    void ask(const sql::Call& call) override;
+    void run(std::string_view script) override;
+    std::optional<sql::Reply> take_reply() override;
+    std::vector<std::string> take_pushes() override;
+    const Failure& trouble() const noexcept override { return trouble_; }
+
+private:
+    using Connection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
+
+    void resolve();
+    void start(const std::string& numeric_host);
+    void poll_connection();
+    void greet();
+    void receive();
+    void take_result(const PGresult& result);
+    void greeted();
+    void send(const sql::Call& call);
+    void prepared();
+    void sent(int accepted);
+    void flush();
+    void fail(Failure failure);
+    std::string message() const;
+
+    const sql::Address& address_;
+    const std::string channel_;
+    std::optional<net::Resolution> resolution_;
+    Connection connection_{nullptr, PQfinish};
+    State state_ = State::opening;
+    bool greeting_ = false;  ///< connected, and finding out whom it is connected to
+    short wanted_ = 0;
+    sql::Reply reply_;
+    bool reply_whole_ = false;
+    std::map<std::string, bool> prepared_;  ///< the functions that were asked for: whether they are
+    std::optional<sql::Call> to_send_;      ///< once it is prepared
+    Failure trouble_;
+};
+
+}  // namespace holdfast::inline v0::postgres

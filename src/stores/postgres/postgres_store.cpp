@@ -1,0 +1,49 @@
+#include "stores/postgres/postgres_store.hpp"
+
+#include <string>
+#include <utility>
+
+#include "stores/postgres/failures.hpp"
+#include "stores/postgres/postgres_scripts.hpp"
+#include "stores/postgres/postgres_session.hpp"
+#include "stores/sql/sql_store.hpp"
+#include "stores/sql/words.hpp"
+
+namespace holdfast::inline v0::postgres {
+
+namespace {
+
+class PostgresDialect final : public sql::Dialect {
+public:
+    PostgresDialect(sql::Address address, sql::Layout layout)
+        : address_(std::move(address)), layout_(layout) {}
+
+    std::unique_ptr<sql::Session> open(Purpose purpose,
+                                       std::function<void()> resolved) const override {
+        const std::string channel = purpose == Purpose::pushes ? "holdfast_" + client_ : "";
+        return std::make_unique<PostgresSession>(address_, channel, std::move(resolved));
+    }
+    std::string_view schema() const override {
+        return layout_ == sql::Layout::shedlock ? scripts::schema_shedlock : scripts::schema;
+    }
+    Meaning meaning_of(const sql::ServerError& error) const override {
+        return postgres::meaning_of(error, address_);
+    }
+    const std::string& client() const override { return client_; }
+
+private:
+    const sql::Address address_;
+    const sql::Layout layout_;
+    const std::string client_ = sql::hex_of(sql::random_nonce());
+};
+
+}  // namespace
+
+std::shared_ptr<Store> open_postgres(const StoreUrl& url) {
+    const auto address =
+        sql::address_of(url, {.kind = "postgres", .port = 5432, .password_variable = "PGPASSWORD"});
+    const auto layout = sql::layout_of(url);
+    return sql::open_sql(address, layout, std::make_shared<PostgresDialect>(address, layout));
+}
+
+}  // namespace holdfast::inline v0::postgres

@@ -1,0 +1,61 @@
+-- Extends a lease, and admits whom a place is reserved for, or who may take a free one. Never
+-- re-creates.
+CREATE OR REPLACE FUNCTION holdfast_1_renew_one(the_line holdfast_lines, one holdfast_contenders,
+                                                its_lease bigint, now bigint)
+RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    room bigint;
+BEGIN
+    IF one.lease_end <= now THEN
+        PERFORM holdfast_1_remove(one);
+        PERFORM holdfast_1_advance(the_line, now, one.nonce, true);
+        RETURN ARRAY['0', '0', '0', '-1'];
+    END IF;
+    IF one.phase IN ('waiting', 'lapsed') THEN
+        UPDATE holdfast_contenders SET phase = 'waiting', lease_end = now + its_lease * 1000
+            WHERE line = one.line AND nonce = one.nonce;
+        room := holdfast_1_advance(the_line, now, one.nonce);
+        SELECT * INTO one FROM holdfast_contenders WHERE line = one.line AND nonce = one.nonce;
+        IF one.phase = 'waiting' AND (the_line.fairness = 'f' OR one.weight > room) THEN
+            RETURN holdfast_1_still_waiting(one, now);
+        END IF;
+    END IF;
+    IF one.phase <> 'admitted' THEN
+        one.fence := holdfast_1_fence(the_line.last_fence, now);
+        IF one.fence IS NULL THEN RETURN ARRAY['fence', the_line.last_fence::text]; END IF;
+        one.since := now;
+        UPDATE holdfast_lines SET last_fence = one.fence WHERE id = the_line.id;
+    END IF;
+    UPDATE holdfast_contenders SET phase = 'admitted', fence = one.fence, since = one.since,
+            lease_end = now + its_lease * 1000
+        WHERE line = one.line AND nonce = one.nonce;
+    IF one.phase = 'waiting' THEN
+        -- A barger left the line from wherever it stood: whoever is first now must know.
+        PERFORM holdfast_1_tell(next, 'w ' || holdfast_1_look(one.line, now))
+            FROM holdfast_contenders next
+            WHERE line = one.line AND nonce = holdfast_1_stand_by(one.line, now)
+                AND ticket > one.ticket;
+    END IF;
+    RETURN ARRAY['3', one.ticket::text, one.fence::text, '-1'];
+END $$;
+
+CREATE OR REPLACE FUNCTION holdfast_1_renew(its_name text, its_nonce text, its_lease bigint)
+RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    the_line holdfast_lines := holdfast_1_lock(its_name);
+    one holdfast_contenders;
+BEGIN
+    SELECT * INTO one FROM holdfast_contenders
+        WHERE line = the_line.id AND nonce = its_nonce AND phase <> 'left';
+    IF one.nonce IS NULL THEN RETURN ARRAY['0', '0', '0', '-1']; END IF;
+    RETURN holdfast_1_renew_one(the_line, one, its_lease, holdfast_1_now());
+END $$;
+
+-- Many in one transaction. Whoever asks sorts them by name, so that two never wait for each other.
+CREATE OR REPLACE FUNCTION holdfast_1_renew_all(names text[], nonces text[], leases bigint[])
+RETURNS SETOF text[] LANGUAGE plpgsql AS $$
+BEGIN
+    FOR i IN 1 .. array_length(names, 1) LOOP
+        RETURN NEXT holdfast_1_renew(names[i], nonces[i], leases[i]);
+    END LOOP;
+END $$;

@@ -1,0 +1,148 @@
+-- ShedLock's table (name, lock_until, locked_at, locked_by), shared with it: whoever's name stands
+-- there holds the lock until lock_until. Ours stand in a line of holdfast_lines too, by barging;
+-- the holder of ShedLock's is put there as one more contender, with a nonce of noughts, whenever
+-- somebody looks. Each verb is done between the two: what the row says comes into the line, what
+-- the line says then goes into the row. Both are locked meanwhile.
+
+CREATE OR REPLACE FUNCTION holdfast_1_moment(of_column timestamp) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT (extract(epoch FROM of_column) * 1000000)::bigint
+$$;
+CREATE OR REPLACE FUNCTION holdfast_1_column(of_moment bigint) RETURNS timestamp
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT timestamp '1970-01-01' + of_moment * interval '1 microsecond'
+$$;
+
+-- There is always a row, for one that is not there cannot be locked.
+CREATE OR REPLACE FUNCTION holdfast_1_from_shedlock(its_line text, its_name text) RETURNS bytea
+LANGUAGE plpgsql AS $$
+DECLARE
+    the_line holdfast_lines := holdfast_1_lock_or_make(its_line);
+    now bigint := holdfast_1_now();
+    foreign_nonce text := repeat('0', 32);
+    theirs record;
+    holder text;
+BEGIN
+    LOOP
+        SELECT * INTO theirs FROM shedlock WHERE name = its_name FOR UPDATE;
+        EXIT WHEN FOUND;
+        INSERT INTO shedlock (name, lock_until, locked_at, locked_by)
+            VALUES (its_name, holdfast_1_column(now), holdfast_1_column(now), '')
+            ON CONFLICT DO NOTHING;
+    END LOOP;
+    UPDATE holdfast_lines SET capacity = 1000000000, fairness = 'b'
+        WHERE id = the_line.id AND (capacity, fairness) <> (1000000000, 'b');
+    IF holdfast_1_moment(theirs.lock_until) > now THEN
+        holder := coalesce(substring(theirs.locked_by FROM '^holdfast:([0-9a-f]{32})'), '');
+        IF NOT EXISTS (SELECT FROM holdfast_contenders WHERE line = the_line.id
+                       AND nonce = holder AND phase = 'admitted') THEN
+            holder := foreign_nonce;
+        END IF;
+    END IF;
+    -- Whose name does not stand there any more has lost it: somebody's clock was ahead, or a hand
+    -- was in it.
+    DELETE FROM holdfast_contenders WHERE line = the_line.id AND phase = 'admitted'
+        AND nonce IS DISTINCT FROM holder;
+    IF holder = foreign_nonce THEN
+        INSERT INTO holdfast_contenders (line, nonce, phase, weight, lease_end, since)
+            VALUES (the_line.id, foreign_nonce, 'admitted', 1000000000,
+                    holdfast_1_moment(theirs.lock_until), holdfast_1_moment(theirs.locked_at))
+            ON CONFLICT (line, nonce) DO UPDATE SET lease_end = excluded.lease_end;
+    END IF;
+    RETURN the_line.id;
+END $$;
+
+CREATE OR REPLACE FUNCTION holdfast_1_to_shedlock(its_line bytea, its_name text) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    holder holdfast_contenders;
+BEGIN
+    SELECT * INTO holder FROM holdfast_contenders WHERE line = its_line AND phase = 'admitted';
+    IF holder.nonce IS NULL THEN
+        UPDATE shedlock SET lock_until = holdfast_1_column(holdfast_1_now())
+            WHERE name = its_name AND lock_until > holdfast_1_column(holdfast_1_now());
+    ELSIF holder.nonce <> repeat('0', 32) THEN
+        UPDATE shedlock SET lock_until = holdfast_1_column(holder.lease_end),
+                locked_at = holdfast_1_column(holder.since),
+                locked_by = left('holdfast:' || holder.nonce || ' ' || holder.owner, 255)
+            WHERE name = its_name;
+    END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION holdfast_1_shedlock_enter(
+    its_line text, its_nonce text, its_client text, its_owner text, its_host text, its_pid integer,
+    its_weight bigint, its_capacity bigint, its_fairness text, its_patience text, its_lease bigint,
+    its_reentry text, its_name text)
+RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    shared_name text := convert_from(decode(its_name, 'hex'), 'UTF8');
+    line_id bytea := holdfast_1_from_shedlock(its_line, shared_name);
+    answer text[] := holdfast_1_enter(its_line, its_nonce, its_client, its_owner, its_host, its_pid,
+        its_weight, its_capacity, its_fairness, its_patience, its_lease, its_reentry);
+BEGIN
+    PERFORM holdfast_1_to_shedlock(line_id, shared_name);
+    RETURN answer;
+END $$;
+
+CREATE OR REPLACE FUNCTION holdfast_1_shedlock_renew(its_line text, its_nonce text,
+                                                     its_lease bigint, its_name text)
+RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    shared_name text := convert_from(decode(its_name, 'hex'), 'UTF8');
+    line_id bytea := holdfast_1_from_shedlock(its_line, shared_name);
+    answer text[] := holdfast_1_renew(its_line, its_nonce, its_lease);
+BEGIN
+    PERFORM holdfast_1_to_shedlock(line_id, shared_name);
+    RETURN answer;
+END $$;
+
+CREATE OR REPLACE FUNCTION holdfast_1_shedlock_renew_all(lines text[], nonces text[],
+                                                         leases bigint[], names text[])
+RETURNS SETOF text[] LANGUAGE plpgsql AS $$
+BEGIN
+    FOR i IN 1 .. array_length(lines, 1) LOOP
+        RETURN NEXT holdfast_1_shedlock_renew(lines[i], nonces[i], leases[i], names[i]);
+    END LOOP;
+END $$;
+
+CREATE OR REPLACE FUNCTION holdfast_1_shedlock_standing(its_line text, its_nonce text,
+                                                        its_name text)
+RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    shared_name text := convert_from(decode(its_name, 'hex'), 'UTF8');
+    line_id bytea := holdfast_1_from_shedlock(its_line, shared_name);
+    answer text[] := holdfast_1_standing(its_line, its_nonce);
+BEGIN
+    PERFORM holdfast_1_to_shedlock(line_id, shared_name);
+    RETURN answer;
+END $$;
+
+CREATE OR REPLACE FUNCTION holdfast_1_shedlock_leave(its_line text, its_nonce text,
+                                                     its_tombstone bigint, its_name text)
+RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    shared_name text := convert_from(decode(its_name, 'hex'), 'UTF8');
+    line_id bytea := holdfast_1_from_shedlock(its_line, shared_name);
+    answer text[] := holdfast_1_leave(its_line, its_nonce, its_tombstone);
+BEGIN
+    PERFORM holdfast_1_to_shedlock(line_id, shared_name);
+    RETURN answer;
+END $$;
+
+-- Who holds by ShedLock comes with name and owner as hexadecimal digits, behind a mark.
+CREATE OR REPLACE FUNCTION holdfast_1_shedlock_inspect(its_lines text, its_prefix text)
+RETURNS SETOF text[] LANGUAGE plpgsql AS $$
+DECLARE
+    now bigint := holdfast_1_now();
+BEGIN
+    RETURN QUERY SELECT holdfast_1_inspect(its_lines);
+    RETURN QUERY SELECT ARRAY['%shedlock=' || encode(convert_to(name, 'UTF8'), 'hex'), '1000000000',
+            'b', 'holder', repeat('0', 32), encode(convert_to(locked_by, 'UTF8'), 'hex'),
+            '1000000000', '0', ((holdfast_1_moment(lock_until) - now) / 1000)::text, '', '0',
+            greatest((now - holdfast_1_moment(locked_at)) / 1000, 0)::text, '0']
+        FROM shedlock
+        WHERE starts_with(name, convert_from(decode(its_prefix, 'hex'), 'UTF8'))
+            AND lock_until > holdfast_1_column(now)
+            AND NOT EXISTS (SELECT FROM holdfast_contenders WHERE phase = 'admitted'
+                AND nonce = substring(locked_by FROM '^holdfast:([0-9a-f]{32})'));
+END $$;

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include "stores/net/address.hpp"
+#include "stores/store_url.hpp"
+
+namespace holdfast::inline v0::sql {
+
+/// A database of a server, and how it is entered.
+struct Address : net::Address {
+    std::string user = {};
+    std::string password = {};
+    std::string database = {};
+};
+
+/// What a kind of server has when its URL says nothing.
+struct Defaults {
+    std::string kind;  ///< for sentences: "postgres"
+    std::uint16_t port = 0;
+    std::string password_variable;  ///< of the environment: "PGPASSWORD"
+};
+
+/// Throws Error with errc::bad_configuration. Reads the password's file, if one is named.
+Address address_of(const StoreUrl& url, const Defaults& defaults);
+
+}  // namespace holdfast::inline v0::sql

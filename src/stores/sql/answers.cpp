@@ -1,0 +1,182 @@
+#include "stores/sql/answers.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "stores/sql/words.hpp"
+
+namespace holdfast::inline v0::sql {
+
+namespace {
+
+using State = Standing::State;
+using Row = std::vector<std::string>;
+
+std::optional<std::int64_t> number_in(std::string_view text) {
+    std::int64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc{} || stopped != end) return std::nullopt;
+    return number;
+}
+
+std::uint64_t unsigned_in(std::string_view text) {
+    return static_cast<std::uint64_t>(number_in(text).value_or(0));
+}
+
+std::optional<std::chrono::nanoseconds> look_in(std::string_view text) {
+    const auto milliseconds = number_in(text);
+    if (!milliseconds || *milliseconds < 0) return std::nullopt;
+    return std::chrono::milliseconds{*milliseconds};
+}
+
+/// State, ticket, fence, look; nothing when it says something else.
+std::optional<Standing> standing_in(const Row& row) {
+    if (row.size() != 4 || row[0].size() != 1) return std::nullopt;
+    switch (row[0][0]) {
+        case '0':
+            return Standing{};
+        case '1':
+            return Standing{.state = State::waiting, .look_again = look_in(row[3])};
+        case '2':
+            return Standing{.state = State::offered};
+        case '3':
+            return Standing{.state = State::admitted, .fence = unsigned_in(row[2])};
+        default:
+            return std::nullopt;
+    }
+}
+
+std::string in_words(std::uint64_t capacity, bool fifo) {
+    const std::string kind =
+        capacity == all ? "an exclusive or shared lock" : std::to_string(capacity) + " permits";
+    return kind + (fifo ? ", fifo" : ", barging");
+}
+
+/// How long a row of inspect is.
+constexpr std::size_t columns_of_place = 13;
+
+/// Of one that holds by another library the owner comes in hexadecimal digits.
+std::string owner_in(const Row& row, bool foreign) {
+    return (foreign ? from_hex(row[5]) : unescaped(row[5])).value_or(row[5]);
+}
+
+Place place_in(const std::string& resource, const Row& row) {
+    const bool foreign = nonce_of(row[4]) == Nonce{};
+    return {.ticket = {resource, nonce_of(row[4]).value_or(Nonce{}), row[12]},
+            .owner = owner_in(row, foreign),
+            .weight = unsigned_in(row[6]),
+            .fence = unsigned_in(row[7]),
+            .lease_left = std::chrono::milliseconds{number_in(row[8]).value_or(0)},
+            .host = unescaped(row[9]).value_or(row[9]),
+            .pid = static_cast<int>(number_in(row[10]).value_or(0)),
+            .age = std::chrono::milliseconds{number_in(row[11]).value_or(0)},
+            .foreign = foreign};
+}
+
+}  // namespace
+
+Result<std::vector<Entry>> Answers::entries(const Reply& reply,
+                                            std::span<const Contender> contenders) const {
+    if (reply.rows.empty() || reply.rows.size() > contenders.size()) return not_ours();
+    std::vector<Entry> entries;
+    entries.reserve(reply.rows.size());
+    for (std::size_t i = 0; i < reply.rows.size(); ++i) {
+        const Row& row = reply.rows[i];
+        const auto standing = standing_in(row);
+        if (!standing) return refused(row, contenders[i]);
+        entries.push_back({.ticket = {contenders[i].resource, contenders[i].nonce, row[1]},
+                           .standing = *standing});
+    }
+    return entries;
+}
+
+Result<std::vector<Standing>> Answers::standings(const Reply& reply, std::size_t count) const {
+    if (reply.rows.size() != count) return not_ours();
+    std::vector<Standing> standings;
+    standings.reserve(count);
+    for (const Row& row : reply.rows) {
+        const auto standing = standing_in(row);
+        if (!standing) return refused(row, {});
+        standings.push_back(*standing);
+    }
+    return standings;
+}
+
+Result<Standing> Answers::standing(const Reply& reply) const {
+    auto one = standings(reply, 1);
+    if (!one.ok()) return one.failure();
+    return one.value().front();
+}
+
+Result<std::vector<Line>> Answers::lines(const Reply& reply) const {
+    std::map<std::string, Line> lines;
+    for (const Row& row : reply.rows) {
+        if (row.size() != columns_of_place) return not_ours();
+        const auto resource = calls_.resource_in(row[0]);
+        if (!resource) continue;
+        Line& line = lines[*resource];
+        line.resource = *resource;
+        line.capacity = unsigned_in(row[1]);
+        line.fairness = row[2] == "f" ? Fairness::fifo : Fairness::barging;
+        auto& places = row[3] == "holder" ? line.holders : line.waiters;
+        places.push_back(place_in(*resource, row));
+    }
+    std::vector<Line> sorted;
+    sorted.reserve(lines.size());
+    for (auto& [resource, line] : lines) sorted.push_back(std::move(line));
+    return sorted;
+}
+
+Result<Swept> Answers::swept(const Reply& reply) const {
+    if (reply.rows.size() != 1 || reply.rows[0].size() != 2) return not_ours();
+    return Swept{.contenders = unsigned_in(reply.rows[0][0]),
+                 .resources = unsigned_in(reply.rows[0][1])};
+}
+
+Failure Answers::refused(const Row& row, const Contender& asked) const {
+    const std::string word = row.empty() ? "" : row[0];
+    if (word == "conflict" && row.size() == 3) {
+        return {errc::conflict, Effect::none,
+                asked.resource + " is in use as " + in_words(unsigned_in(row[1]), row[2] == "f") +
+                    ", and asked for as " +
+                    in_words(asked.capacity, asked.fairness == Fairness::fifo) +
+                    "; all users of a resource must agree"};
+    }
+    if (word == "deadlock") {
+        return {errc::deadlock, Effect::none,
+                asked.owner + " holds a share of it already and asks for more; release that first"};
+    }
+    if (word == "withdrawn") {
+        return {errc::cancelled, Effect::none, "this request was withdrawn before it came"};
+    }
+    if (word == "fence" && row.size() == 2) {
+        return {errc::corrupt, Effect::none,
+                shown_ + ": the last fence is " + row[1] +
+                    ", which only a planted value can be; delete the resource's row in "
+                    "holdfast_lines while nobody uses it"};
+    }
+    return not_ours();
+}
+
+Failure Answers::not_ours() const {
+    return {errc::corrupt, Effect::unknown,
+            shown_ +
+                ": it answered what no procedure of ours does; compare them with our schema "
+                "(docs/stores)"};
+}
+
+std::optional<Told> told_by(std::string_view message) {
+    constexpr std::size_t nonce_digits = 32;
+    if (message.size() < nonce_digits + 2) return std::nullopt;
+    const auto nonce = nonce_of(message.substr(0, nonce_digits));
+    if (!nonce) return std::nullopt;
+    const std::string_view words = message.substr(nonce_digits + 1);
+    if (words == "o") return Told{*nonce, {.state = State::offered}};
+    if (words == "g") return Told{*nonce, {}};
+    const auto look = words.size() > 2 ? look_in(words.substr(2)) : std::nullopt;
+    return Told{*nonce, {.state = State::waiting, .look_again = look}};
+}
+
+}  // namespace holdfast::inline v0::sql

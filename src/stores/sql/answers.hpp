@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <holdfast/upkeep.hpp>
+
+#include "port/contender.hpp"
+#include "port/failure.hpp"
+#include "stores/sql/calls.hpp"
+#include "stores/sql/session.hpp"
+
+namespace holdfast::inline v0::sql {
+
+/// Reads what our procedures answer: see enter.sql.
+class Answers {
+public:
+    /// `shown`: the server, for sentences.
+    Answers(std::string shown, const Calls& calls) : shown_(std::move(shown)), calls_(calls) {}
+
+    Result<std::vector<Entry>> entries(const Reply& reply,
+                                       std::span<const Contender> contenders) const;
+    /// As many as were asked for.
+    Result<std::vector<Standing>> standings(const Reply& reply, std::size_t count) const;
+    Result<Standing> standing(const Reply& reply) const;
+    /// Sorted by resource.
+    Result<std::vector<Line>> lines(const Reply& reply) const;
+    Result<Swept> swept(const Reply& reply) const;
+
+private:
+    Failure refused(const std::vector<std::string>& row, const Contender& asked) const;
+    Failure not_ours() const;
+
+    const std::string shown_;
+    const Calls calls_;
+};
+
+/// Whom a word of the server concerns, and what it says: "NONCE o", "NONCE g", "NONCE w" or
+/// "NONCE w MILLISECONDS".
+struct Told {
+    Nonce nonce;
+    Standing standing;
+};
+std::optional<Told> told_by(std::string_view message);
+
+}  // namespace holdfast::inline v0::sql

@@ -1,0 +1,96 @@
+#include "stores/sql/calls.hpp"
+
+#include <utility>
+
+#include "stores/sql/words.hpp"
+
+namespace holdfast::inline v0::sql {
+
+namespace {
+
+/// Before the names of lines whose locks are ShedLock's: no escaped name begins so.
+constexpr std::string_view shared_line = "%shedlock/";
+/// Before a name in hexadecimal digits, of a lock that ShedLock holds.
+constexpr std::string_view foreign_line = "%shedlock=";
+/// Of the column in ShedLock's table.
+constexpr std::size_t longest_shared_name = 64;
+
+}  // namespace
+
+Call Calls::call(std::string_view verb) const {
+    const std::string before = layout_ == Layout::shedlock ? "shedlock_" : "";
+    return {.verb = before + std::string(verb), .rows = {}};
+}
+
+void Calls::add(Call& call, std::string_view resource, std::vector<std::string> words) const {
+    auto& row = call.rows.emplace_back();
+    row.reserve(words.size() + 2);
+    const bool shared = layout_ == Layout::shedlock;
+    row.push_back((shared ? std::string(shared_line) : "") + escaped(resource));
+    for (std::string& word : words) row.push_back(std::move(word));
+    if (shared) row.push_back(hex_of(resource));
+}
+
+Call Calls::enter(std::span<const Contender> contenders, const std::string& client) const {
+    Call call = this->call("enter");
+    for (const Contender& one : contenders) {
+        add(call, one.resource,
+            {hex_of(one.nonce), client, escaped(one.owner), escaped(one.host),
+             std::to_string(one.pid), std::to_string(one.weight), std::to_string(one.capacity),
+             one.fairness == Fairness::fifo ? "f" : "b", one.patience == Patience::wait ? "w" : "n",
+             std::to_string(one.lease.count()), one.reenter ? "1" : "0"});
+    }
+    return call;
+}
+
+Call Calls::standing(const Ticket& ticket) const {
+    Call call = this->call("standing");
+    add(call, ticket.resource, {hex_of(ticket.nonce)});
+    return call;
+}
+
+Call Calls::renew(std::span<const Ticket> tickets, std::chrono::milliseconds lease) const {
+    Call call = this->call("renew");
+    const std::string milliseconds = std::to_string(lease.count());
+    for (const Ticket& ticket : tickets) {
+        add(call, ticket.resource, {hex_of(ticket.nonce), milliseconds});
+    }
+    return call;
+}
+
+Call Calls::leave(const Ticket& ticket, std::chrono::milliseconds tombstone) const {
+    Call call = this->call("leave");
+    add(call, ticket.resource, {hex_of(ticket.nonce), std::to_string(tombstone.count())});
+    return call;
+}
+
+Call Calls::inspect(std::string_view prefix) const {
+    Call call = this->call("inspect");
+    add(call, prefix, {});
+    return call;
+}
+
+Call Calls::look_at(std::string_view resource) const {
+    if (layout_ == Layout::shedlock) return inspect(resource);
+    Call call = this->call("look_at");
+    add(call, resource, {});
+    return call;
+}
+
+Call Calls::sweep() {
+    return {.verb = "sweep", .rows = {{}}};
+}
+
+std::optional<std::string> Calls::objection_to(std::string_view resource) const {
+    if (layout_ == Layout::holdfast || resource.size() <= longest_shared_name) return std::nullopt;
+    return "ShedLock's table has names of up to 64 bytes; choose a shorter one";
+}
+
+std::optional<std::string> Calls::resource_in(std::string_view text) const {
+    if (layout_ == Layout::holdfast) return unescaped(text);
+    if (text.starts_with(foreign_line)) return from_hex(text.substr(foreign_line.size()));
+    if (!text.starts_with(shared_line)) return std::nullopt;
+    return unescaped(text.substr(shared_line.size()));
+}
+
+}  // namespace holdfast::inline v0::sql

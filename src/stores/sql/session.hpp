@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "port/failure.hpp"
+
+namespace holdfast::inline v0::sql {
+
+/// One of our procedures in the server, and what it is called with: words as its parameters, once
+/// for each row, all in one transaction.
+struct Call {
+    std::string verb;
+    std::vector<std::vector<std::string>> rows;
+};
+
+/// What the server refused, and by which code of its own.
+struct ServerError {
+    std::string code;
+    std::string message;
+};
+
+/// The words that the calls answered, row by row; or an error, and then nothing was done.
+struct Reply {
+    std::vector<std::vector<std::string>> rows = {};
+    std::optional<ServerError> error = std::nullopt;
+};
+
+/// A push that says only that something was told, and is being read.
+inline constexpr std::string_view woken_by_somebody = "woken";
+
+/// A connection to a server that never blocks, and answers one request at a time. For one thread at
+/// a time.
+class Session {
+public:
+    enum class State : std::uint8_t {
+        opening,
+        idle,
+        busy,
+        broken,  ///< trouble() says why; nothing comes of it any more
+    };
+
+    virtual ~Session() = default;
+
+    virtual State state() const noexcept = 0;
+    /// Goes on with what it is at, as far as it goes without blocking.
+    virtual void advance() = 0;
+    /// What to poll for before the next advance(); -1 while there is nothing.
+    virtual int descriptor() const noexcept = 0;
+    virtual short wanted() const noexcept = 0;
+
+    /// Of an idle one, which is busy then until the reply is there.
+    virtual void ask(const Call& call) = 0;
+    /// The same with text of the server's own language: several statements.
+    virtual void run(std::string_view script) = 0;
+    /// Once it is there; then it is idle again.
+    virtual std::optional<Reply> take_reply() = 0;
+
+    /// Of a session that listens: what was told to this client. See Told; and woken_by_somebody.
+    virtual std::vector<std::string> take_pushes() = 0;
+
+    /// Why it is broken.
+    virtual const Failure& trouble() const noexcept = 0;
+};
+
+}  // namespace holdfast::inline v0::sql

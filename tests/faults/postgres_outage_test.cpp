@@ -1,0 +1,24 @@
+#include "faults/sql_faults.hpp"
+#include "servers/postgres_server.hpp"
+
+namespace holdfast::test {
+namespace {
+
+struct PostgresSite {
+    PostgresServer server;
+
+    static std::string sessions() {
+        return "SELECT pid FROM pg_stat_activity WHERE application_name = 'holdfast'";
+    }
+    void kill_session(const std::string& number) const {
+        server.query("SELECT pg_terminate_backend(" + number + ")");
+    }
+    static std::string everything_from(const std::string& table) { return "DELETE FROM " + table; }
+    void drop_column() const {
+        server.query("ALTER TABLE holdfast_contenders DROP COLUMN lease_end");
+    }
+};
+
+}  // namespace
+INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, SqlFaults, PostgresSite);
+}  // namespace holdfast::test

@@ -1,0 +1,159 @@
+#include "servers/postgres_server.hpp"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "servers/data_template.hpp"
+#include "support/await.hpp"
+#include "support/guard.hpp"
+#include "support/process_wide.hpp"
+
+namespace holdfast::test {
+
+std::vector<std::string> as_unprivileged() {
+    if (getuid() != 0) return {};
+    return {"setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"};
+}
+
+void give_to_unprivileged(const std::filesystem::path& path) {
+    if (getuid() == 0) run_to_end("chown -R nobody:nogroup '" + path.string() + "'");
+}
+
+namespace {
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text += word + " ";
+    return text;
+}
+
+const std::string usual_access =
+    "local all all trust\nhost all postgres all trust\nhost all all all scram-sha-256\n";
+
+const std::string programs = HOLDFAST_TEST_POSTGRES_PROGRAMS;
+
+/// Made where the unprivileged user may write, and then kept in the build folder.
+void make_template(const std::filesystem::path& target) {
+    const TemporaryFolder place;
+    give_to_unprivileged(place.path());
+    run_to_end(joined(as_unprivileged()) + programs + "/initdb -D '" + place.path().string() +
+               "/data' -A trust -U postgres -N --locale=C -E UTF8 --wal-segsize=1");
+    run_to_end("cp -a '" + place.path().string() + "/data' '" + target.string() + "'");
+}
+
+}  // namespace
+
+PostgresServer::PostgresServer(PostgresOptions options) : options_(std::move(options)) {
+    const auto made = data_template("postgres", make_template);
+    run_to_end("cp -a '" + made.string() + "' '" + file("data").string() + "'");
+    if (options_.tls) {
+        const Certificate& own_certificate = certificates().server;
+        std::filesystem::copy_file(own_certificate.certificate, file("server.crt"));
+        std::filesystem::copy_file(own_certificate.key, file("server.key"));
+        std::filesystem::permissions(file("server.key"), std::filesystem::perms::owner_read);
+    }
+    std::ofstream(file("log")) << "";
+    std::ofstream(file("access")) << usual_access;
+    give_to_unprivileged(folder_.path());
+    start();
+}
+
+PostgresServer::~PostgresServer() {
+    kill();
+}
+
+PostgresServer& PostgresServer::shared() {
+    return ProcessWide<PostgresServer>::get();
+}
+
+std::vector<std::string> PostgresServer::command_line() const {
+    std::vector<std::string> words{"sh", "-c", R"(log=$0; exec "$@" >>"$log" 2>&1 </dev/null)",
+                                   file("log").string()};
+    for (const std::string& word : as_unprivileged()) words.push_back(word);
+    words.insert(words.end(),
+                 {programs + "/postgres", "-D", file("data").string(), "-p", std::to_string(port()),
+                  "-k", folder_.path().string(), "-c", "listen_addresses=127.0.0.1", "-c",
+                  "max_connections=300", "-c", "hba_file=" + file("access").string()});
+    if (!options_.durable) words.insert(words.end(), {"-c", "fsync=off"});
+    if (options_.tls) {
+        words.insert(words.end(),
+                     {"-c", "ssl=on", "-c", "ssl_cert_file=" + file("server.crt").string(), "-c",
+                      "ssl_key_file=" + file("server.key").string()});
+    }
+    for (const std::string& setting : options_.settings) {
+        words.insert(words.end(), {"-c", setting});
+    }
+    return words;
+}
+
+void PostgresServer::start() {
+    process_.emplace(command_line());
+    guard_.emplace(guard_of(process_->pid(), folder_.path()));
+    bool ended = false;
+    const bool decided = await([&] {
+        ended = process_->ended(std::chrono::milliseconds{0}).has_value();
+        return ended || answers();
+    });
+    if (!decided || ended) {
+        throw std::runtime_error("postgres on port " + std::to_string(port()) +
+                                 (ended ? " ended at once: " : " does not answer: ") + log());
+    }
+}
+
+bool PostgresServer::answers() const {
+    const std::string command = programs + "/pg_isready -q -h '" + folder_.path().string() +
+                                "' -p " + std::to_string(port());
+    return std::system(command.c_str()) == 0;
+}
+
+std::string PostgresServer::url_through(int port) const {
+    return "postgres://postgres@127.0.0.1:" + std::to_string(port) + "/postgres";
+}
+
+std::string PostgresServer::tls_url() const {
+    return url() + "?tls_ca=" + certificates().authority.certificate.string();
+}
+
+std::string PostgresServer::query(const std::string& statement) const {
+    Child psql({programs + "/psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h",
+                folder_.path().string(), "-p", std::to_string(port()), "-U", "postgres", "-c",
+                "SET client_min_messages = error", "-c", statement});
+    std::string rows;
+    while (auto line = psql.hear()) rows += (rows.empty() ? "" : "\n") + *line;
+    if (psql.ended() != 0) throw std::runtime_error("postgres refused: " + statement);
+    return rows;
+}
+
+void PostgresServer::set_access(const std::string& rule) const {
+    std::ofstream(file("access")) << rule << "\n" << usual_access;
+    query("SELECT pg_reload_conf()");
+}
+
+void PostgresServer::become_standby() {
+    const auto signal = file("data") / "standby.signal";
+    std::ofstream(signal) << "";
+    give_to_unprivileged(signal);
+    restart();
+}
+
+void PostgresServer::kill() {
+    // First the guard: when the server is gone, its number can be another process's.
+    guard_.reset();
+    process_.reset();
+}
+
+void PostgresServer::restart() {
+    kill();
+    start();
+}
+
+std::string PostgresServer::log() const {
+    std::ostringstream all;
+    all << std::ifstream(file("log")).rdbuf();
+    return all.str();
+}
+
+}  // namespace holdfast::test

@@ -55,10 +55,12 @@ std::vector<std::string> MariadbServer::command_line() const {
                                    file("log").string()};
     words.insert(words.end(), {"mariadbd", "--no-defaults", "--datadir=" + file("data").string(),
                                "--port=" + std::to_string(port()), "--bind-address=127.0.0.1",
-                               "--socket=" + file("socket").string(), "--max-connections=300",
-                               "--innodb-log-file-size=4M", "--innodb-buffer-pool-size=16M"});
+                               "--socket=" + file("socket").string(), "--max-connections=300"});
     if (getuid() == 0) words.emplace_back("--user=root");
-    if (!options_.durable) words.emplace_back("--innodb-flush-log-at-trx-commit=2");
+    if (!options_.durable) {
+        words.insert(words.end(), {"--innodb-flush-log-at-trx-commit=2",
+                                   "--innodb-log-file-size=4M", "--innodb-buffer-pool-size=16M"});
+    }
     if (options_.tls) {
         const Certificate& own = certificates().server;
         words.insert(words.end(),

@@ -13,7 +13,8 @@
 namespace holdfast::test {
 
 struct MariadbOptions {
-    /// Whether a commit waits for the disk. For what is measured: a test survives without.
+    /// Whether a commit waits for the disk, and memory and log are of the usual size. For what is
+    /// measured: a test survives without.
     bool durable = false;
     /// Also takes TLS, with certificates().server.
     bool tls = false;

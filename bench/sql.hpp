@@ -107,13 +107,16 @@ inline void await(const std::atomic<int>& number, int expected) {
     while (number < expected) std::this_thread::sleep_for(20us);
 }
 
+/// The waiting side, and the server, are asleep by then. So is the server before the raw write that
+/// this is compared with: to wake up takes its time.
+constexpr auto until_asleep = 2ms;
+
 inline void give_away(HandOff& shared, holdfast::Mutex& mutex) {
     holdfast::Hold hold = mutex.acquire();
     shared.waiting = 0;
     shared.barrier.wait();
     await(shared.waiting, 1);
-    // The waiting side, and the server, are asleep by then.
-    std::this_thread::sleep_for(2ms);
+    std::this_thread::sleep_for(until_asleep);
     shared.released_at = now_ns();
     hold.release();
     shared.barrier.wait();
@@ -165,6 +168,7 @@ inline void give(HandOff& shared, holdfast::Mutex& mutex, RawDatabase& database)
     Samples raw;
     for (int round = 0; round < hand_off_rounds; ++round) {
         for (int i = 0; i < hand_offs_a_round; ++i) {
+            std::this_thread::sleep_for(until_asleep);
             sample(raw, 1, [&] { database.insert("raw"); });
             database.remove("raw");
             give_away(shared, mutex);

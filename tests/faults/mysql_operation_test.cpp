@@ -32,13 +32,13 @@ struct MysqlOperationSite {
         server.query("ALTER USER " + user + "@'127.0.0.1' REQUIRE SSL");
     }
     /// What counts them is kept when the rest is rolled back.
-    void refuse_inserts(int count) const {
+    void refuse_writes(int count) const {
         server.query(R"(USE locks;
             CREATE TABLE refused (count INT) ENGINE = Aria TRANSACTIONAL = 0;
             INSERT INTO refused VALUES (0);)");
         server.query(R"(USE locks;
 DELIMITER //
-            CREATE TRIGGER refuse BEFORE INSERT ON holdfast_contenders FOR EACH ROW
+            CREATE TRIGGER refuse BEFORE UPDATE ON holdfast_lines FOR EACH ROW
             IF (SELECT count FROM refused) < )" +
                      std::to_string(count) + R"( THEN
                 UPDATE refused SET count = count + 1;

@@ -20,7 +20,7 @@ struct PostgresOperationSite {
     void demand_tls_of(const std::string& user) const {
         server.set_access("hostnossl all " + user + " all reject");
     }
-    void refuse_inserts(int count) const {
+    void refuse_writes(int count) const {
         server.query("CREATE SEQUENCE refused MINVALUE 0; SELECT nextval('refused')");
         server.query(R"(
             CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$

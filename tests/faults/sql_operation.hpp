@@ -21,7 +21,7 @@
 ///     std::string password_variable        of the environment
 ///     void add_user(name, password)        who may do everything with the locks
 ///     void demand_tls_of(user)
-///     void refuse_inserts(int)             of contenders, as if transactions had met
+///     void refuse_writes(int)             of contenders, as if transactions had met
 ///     std::string refused()                how many were
 ///     void deadlock_with("orders")         holds the contender's row, then wants the line's
 ///     bool deadlock_is_prepared()          it has the first of the two
@@ -61,16 +61,17 @@ TYPED_TEST_SUITE_P(SqlOperation);
 TYPED_TEST_P(SqlOperation, TransactionsThatMeetAreRepeated) {
     const Client client = connect(this->site_.server.url());
     client.mutex("orders").acquire().release();
-    this->site_.refuse_inserts(3);
+    this->site_.refuse_writes(3);
     auto hold = client.mutex("orders").acquire();
     EXPECT_EQ(this->site_.refused(), "3");
     EXPECT_EQ(client.inspect().size(), 1U);
     EXPECT_EQ(hold.release(), Released::in_time);
 }
 
+/// A share, which is a row of its own on every server.
 TYPED_TEST_P(SqlOperation, ADeadlockWithAnothersTransactionIsRepeated) {
     const Client client = connect(this->site_.server.url() + "?request_timeout=20s");
-    auto hold = client.mutex("orders", {.lease = 60s}).acquire();
+    auto hold = client.shared_mutex("orders", {.lease = 60s}).acquire_shared();
     const auto other = std::async(std::launch::async, [&] { this->site_.deadlock_with(); });
     ASSERT_TRUE(await([&] { return this->site_.deadlock_is_prepared(); }));
     EXPECT_EQ(hold.release(), Released::in_time);

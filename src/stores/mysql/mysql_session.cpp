@@ -186,6 +186,10 @@ void MysqlSession::proceed(int waiting_for) {
 void MysqlSession::advance() {
     if (resolution_) return resolve();
     if (state_ == State::broken) return;
+    if (std::exchange(awake_, false)) {
+        sleep_again();
+        return proceed(start_step());
+    }
     if (step_ == Step::nothing) return look_for_end();
     pollfd ready{.fd = mysql_get_socket(connection_.get()), .events = wanted_, .revents = 0};
     if (poll(&ready, 1, 0) <= 0) return;
@@ -230,7 +234,7 @@ void MysqlSession::send(std::string text) {
 }
 
 void MysqlSession::query_done() {
-    if (query_result_ != 0) return answered();
+    if (query_result_ != 0 || stage_ == Stage::seat) return answered();
     step_ = Step::storing;
 }
 
@@ -268,12 +272,17 @@ void MysqlSession::answered() {
             return bell_hung();
         case Stage::sleeping:
             return woken();
+        case Stage::seat:
+            if (!reply_.error) return seat_answered();
+            stage_ = Stage::requests;
+            break;
         case Stage::rolling_back:
             stage_ = Stage::requests;
             reply_.error = std::exchange(refusal_, std::nullopt);
             break;
         default:
             if (reply_.error) return roll_back();
+            seat_.learn(asked_, reply_);
     }
     reply_whole_ = true;
 }
@@ -289,12 +298,10 @@ void MysqlSession::roll_back() {
 /// had. The server gives up when nobody waits any more.
 std::string MysqlSession::greeting() const {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(address_.request_timeout);
-    // For requests, what comes first begins a transaction.
-    const std::string_view autocommit =
-        purpose_ == sql::Dialect::Purpose::requests ? "autocommit=0" : "autocommit=1";
-    return "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;SET " + std::string(autocommit) +
-           ",time_zone='+00:00',innodb_lock_wait_timeout=" + std::to_string(seconds.count()) +
-           ";SHOW VARIABLES LIKE 'wsrep_on'";
+    return "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;"
+           "SET autocommit=1,time_zone='+00:00',sql_mode='STRICT_TRANS_TABLES'"
+           ",innodb_lock_wait_timeout=" +
+           std::to_string(seconds.count()) + ";SHOW VARIABLES LIKE 'wsrep_on'";
 }
 
 /// What the session where the client sleeps is found by, or what it waits for.
@@ -344,9 +351,10 @@ void MysqlSession::woken() {
     if (reply_.error) {
         const auto [remedy, failure] = meaning_of(*reply_.error, address_);
         if (remedy != sql::Dialect::Remedy::again) return fail(failure);
-        // Mostly a query that was killed: somebody woke us.
+        // Mostly a query that was killed: somebody woke us. What is done about that goes first.
         pushes_.emplace_back(sql::woken_by_somebody);
-        return sleep_again();
+        awake_ = true;
+        return;
     }
     std::set<std::string> told;
     for (const auto& row : reply_.rows) {
@@ -359,20 +367,39 @@ void MysqlSession::woken() {
 }
 
 void MysqlSession::ask(const sql::Call& call) {
-    std::string text;
-    std::string verb(call.verb);
-    if (call.rows.size() > 1 && verb == "enter") {
-        text = "SET @holdfast_stopped=FALSE;";
+    asked_ = call;
+    state_ = State::busy;
+    if (auto statement = seat_.statement_for(asked_)) {
+        stage_ = Stage::seat;
+        send(*std::move(statement));
+    } else {
+        this->call();
+    }
+    proceed(start_step());
+}
+
+void MysqlSession::call() {
+    const bool several = asked_.rows.size() > 1;
+    std::string text = several ? "START TRANSACTION;" : "";
+    std::string verb(asked_.verb);
+    if (several && verb == "enter") {
+        text += "SET @holdfast_stopped=FALSE;";
         verb = "enter_next";
     }
-    for (std::size_t i = 0; i < call.rows.size(); ++i) {
-        std::vector<std::string> words = call.rows[i];
-        words.emplace_back(i + 1 == call.rows.size() ? "1" : "0");
+    for (std::size_t i = 0; i < asked_.rows.size(); ++i) {
+        const bool last = i + 1 == asked_.rows.size();
+        std::vector<std::string> words = asked_.rows[i];
+        words.emplace_back(!last ? "0" : several ? "1" : "2");
         append_call(verb, words, text);
     }
-    state_ = State::busy;
     send(std::move(text));
-    proceed(start_step());
+}
+
+void MysqlSession::seat_answered() {
+    stage_ = Stage::requests;
+    if (mysql_affected_rows(connection_.get()) != 1) return call();
+    reply_.rows.push_back(Seat::answer_to(asked_, mysql_insert_id(connection_.get())));
+    reply_whole_ = true;
 }
 
 void MysqlSession::run(std::string_view script) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "stores/mysql/seat.hpp"
 #include "stores/net/resolver.hpp"
 #include "stores/sql/address.hpp"
 #include "stores/sql/dialect.hpp"
@@ -32,6 +33,7 @@ public:
     void run(std::string_view script) override;
     std::optional<sql::Reply> take_reply() override;
     std::vector<std::string> take_pushes() override;
+    bool can_wait() const noexcept override { return awake_; }
     const Failure& trouble() const noexcept override { return trouble_; }
 
 private:
@@ -43,6 +45,7 @@ private:
         connecting,
         greeting,
         hanging_bell,
+        seat,
         requests,
         rolling_back,
         sleeping
@@ -63,6 +66,8 @@ private:
     void greeted();
     std::string hanging_of_bell() const;
     void bell_hung();
+    void call();
+    void seat_answered();
     void roll_back();
     void sleep_again();
     void woken();
@@ -88,11 +93,14 @@ private:
     MYSQL_RES* rows_ = nullptr;
     int next_result_ = 0;
 
+    sql::Call asked_;
+    Seat seat_;
     sql::Reply reply_;
     bool reply_whole_ = false;
     std::optional<sql::ServerError> refusal_;  ///< of a request that is being rolled back
     std::set<std::string> seen_;
     std::vector<std::string> pushes_;
+    bool awake_ = false;  ///< it is to sleep again
     Failure trouble_;
 };
 

@@ -19,7 +19,7 @@ constexpr std::size_t longest_shared_name = 64;
 
 Call Calls::call(std::string_view verb) const {
     const std::string before = layout_ == Layout::shedlock ? "shedlock_" : "";
-    return {.verb = before + std::string(verb), .rows = {}};
+    return {.verb = before + std::string(verb), .rows = {}, .place = {}};
 }
 
 void Calls::add(Call& call, std::string_view resource, std::vector<std::string> words) const {
@@ -60,6 +60,7 @@ Call Calls::renew(std::span<const Ticket> tickets, std::chrono::milliseconds lea
 
 Call Calls::leave(const Ticket& ticket, std::chrono::milliseconds tombstone) const {
     Call call = this->call("leave");
+    call.place = ticket.place;
     add(call, ticket.resource, {hex_of(ticket.nonce), std::to_string(tombstone.count())});
     return call;
 }
@@ -78,7 +79,7 @@ Call Calls::look_at(std::string_view resource) const {
 }
 
 Call Calls::sweep() {
-    return {.verb = "sweep", .rows = {{}}};
+    return {.verb = "sweep", .rows = {{}}, .place = {}};
 }
 
 std::optional<std::string> Calls::objection_to(std::string_view resource) const {

@@ -15,6 +15,8 @@ namespace holdfast::inline v0::sql {
 struct Call {
     std::string verb;
     std::vector<std::vector<std::string>> rows;
+    /// The place that it was answered when it entered, of a request for one that did.
+    std::string place = {};
 };
 
 /// What the server refused, and by which code of its own.
@@ -61,6 +63,9 @@ public:
 
     /// Of a session that listens: what was told to this client. See Told; and woken_by_somebody.
     virtual std::vector<std::string> take_pushes() = 0;
+
+    /// Whether advance() would start something of its own that can wait.
+    virtual bool can_wait() const noexcept { return false; }
 
     /// Why it is broken.
     virtual const Failure& trouble() const noexcept = 0;

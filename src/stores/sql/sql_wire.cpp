@@ -15,6 +15,9 @@ namespace {
 constexpr std::size_t most_sessions = 4;
 /// How many of those that are not under way yet are looked at, however many there are.
 constexpr std::ptrdiff_t farthest_look = 64;
+/// How long whoever was woken, and sleeps again by a request of its own, lets its other requests go
+/// first.
+constexpr auto longest_awake = 5ms;
 /// How long a request that met a deadlock, or a server that starts, is held back.
 constexpr auto passing_trouble = 5ms;
 
@@ -256,7 +259,7 @@ void SqlWire::serve_pushes(Moment now, Due& due) {
             .open_until = now + address_.connect_timeout};
     }
     Session& session = *pushes_->session;
-    session.advance();
+    advance_pushes(now);
     const bool opening = session.state() == Session::State::opening;
     if (session.state() == Session::State::broken || (opening && now >= pushes_->open_until)) {
         return pushes_lost(now, due);
@@ -271,6 +274,19 @@ void SqlWire::serve_pushes(Moment now, Due& due) {
             if (const auto listener = weak.lock()) listener->pushed(text);
         });
     }
+}
+
+/// What was told is mostly answered by a request, and somebody waits for that one.
+void SqlWire::advance_pushes(Moment now) {
+    Session& session = *pushes_->session;
+    if (session.can_wait()) {
+        if (!listen_again_by_) listen_again_by_ = now + longest_awake;
+        const bool busy =
+            std::ranges::any_of(slots_, [](const Slot& slot) { return slot.request != nullptr; });
+        if (busy && now < *listen_again_by_) return;
+    }
+    listen_again_by_.reset();
+    session.advance();
 }
 
 /// As long as nothing is heard, each attempt to connect is also a moment to look.
@@ -303,6 +319,7 @@ std::optional<Moment> SqlWire::earliest(std::optional<Moment> until) const {
         if (backoff_.next() > BootClock::now()) also(backoff_.next());
     }
     if (pushes_) of_slot(*pushes_);
+    if (listen_again_by_) also(*listen_again_by_);
     if (wants_pushes_ && !pushes_) also(pushes_backoff_.next());
     if (first == Moment::max()) return std::nullopt;
     return first;

@@ -101,6 +101,7 @@ private:
     void open_more(Moment now);
     void expire(Moment now, Due& due);
     void serve_pushes(Moment now, Due& due);
+    void advance_pushes(Moment now);
     void pushes_lost(Moment now, Due& due);
     void missed(Due& due);
     std::optional<Moment> earliest(std::optional<Moment> until) const;
@@ -121,6 +122,7 @@ private:
     std::optional<Slot> pushes_;
     std::weak_ptr<Listener> listener_;
     bool wants_pushes_ = false;
+    std::optional<Moment> listen_again_by_;
     net::Backoff pushes_backoff_;
     std::uint64_t periods_ = 0;
     std::atomic<std::uint64_t> listening_{0};

@@ -17,29 +17,44 @@ CREATE PROCEDURE IF NOT EXISTS holdfast_1_enter(
     IN its_weight BIGINT, IN its_capacity BIGINT,
     IN its_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin,
     IN its_patience CHAR(1) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_lease BIGINT, IN its_reentry INT, IN its_end BOOLEAN)
+    IN its_lease BIGINT, IN its_reentry INT, IN its_end INT)
 SQL SECURITY INVOKER
 body: BEGIN
     DECLARE line_id BINARY(32);
-    DECLARE line_capacity, line_ticket, line_fence, now_is, room, hold_weight, its_fence BIGINT;
-    DECLARE known_end BIGINT;
+    DECLARE line_capacity, line_ticket, line_fence, line_crowd, now_is, room, hold_weight, its_fence
+        BIGINT;
+    DECLARE known_end, seat_end BIGINT;
     DECLARE line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin;
     DECLARE known, new_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin;
-    SELECT id, capacity, fairness, last_ticket, last_fence
-        INTO line_id, line_capacity, line_fairness, line_ticket, line_fence
-        FROM holdfast_lines WHERE id = UNHEX(SHA2(its_name, 256)) FOR UPDATE;
+    DECLARE seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
+    IF its_end = 2 THEN START TRANSACTION; END IF;
     WHILE line_id IS NULL DO
-        CALL holdfast_1_make(its_name);
-        SELECT id, capacity, fairness, last_ticket, last_fence
-            INTO line_id, line_capacity, line_fairness, line_ticket, line_fence
+        SELECT id, capacity, fairness, last_ticket, last_fence, crowd, seat_nonce,
+                IF(seat_claim_end = 0, seat_lease_end, LEAST(seat_lease_end, seat_claim_end))
+            INTO line_id, line_capacity, line_fairness, line_ticket, line_fence, line_crowd, seat,
+                seat_end
             FROM holdfast_lines WHERE id = UNHEX(SHA2(its_name, 256)) FOR UPDATE;
+        IF line_id IS NULL THEN CALL holdfast_1_make(its_name); END IF;
     END WHILE;
     SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6));
     SET room = its_capacity;
-    -- Mostly nobody is there.
-    IF EXISTS (SELECT 1 FROM holdfast_contenders WHERE line = line_id) THEN
+    IF line_crowd > 0 THEN
         SELECT phase, lease_end INTO known, known_end FROM holdfast_contenders
             WHERE line = line_id AND nonce = its_nonce;
+    END IF;
+    IF seat <> '' THEN
+        IF known IS NOT NULL OR seat = its_nonce OR seat_end <= now_is OR its_reentry = 1
+            OR line_capacity <> its_capacity OR line_fairness <> its_fairness THEN
+            CALL holdfast_1_unseat(line_id);
+            SET line_crowd = line_crowd + 1;
+            SELECT phase, lease_end INTO known, known_end FROM holdfast_contenders
+                WHERE line = line_id AND nonce = its_nonce;
+            SET seat = '';
+        ELSE
+            SET room = 0;
+        END IF;
+    END IF;
+    IF line_crowd > 0 AND seat = '' THEN
         IF known = 'left' THEN
             SELECT 'withdrawn';
             CALL holdfast_1_undo();
@@ -101,7 +116,7 @@ body: BEGIN
         VALUES (line_id, its_nonce, new_phase, line_ticket, its_weight, COALESCE(its_fence, 0),
                 now_is + its_lease * 1000, now_is, its_client, its_owner, its_host, its_pid);
     UPDATE holdfast_lines SET capacity = its_capacity, fairness = its_fairness,
-        last_ticket = line_ticket, last_fence = line_fence WHERE id = line_id;
+        last_ticket = line_ticket, last_fence = line_fence, crowd = crowd + 1 WHERE id = line_id;
     IF new_phase = 'admitted' THEN
         CALL holdfast_1_answer(its_end, 3, line_ticket, its_fence, -1);
     ELSE
@@ -119,7 +134,7 @@ CREATE PROCEDURE IF NOT EXISTS holdfast_1_enter_next(
     IN its_host TEXT CHARACTER SET ascii COLLATE ascii_bin, IN its_pid INT, IN its_weight BIGINT,
     IN its_capacity BIGINT, IN its_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin,
     IN its_patience CHAR(1) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_lease BIGINT, IN its_reentry INT, IN its_end BOOLEAN)
+    IN its_lease BIGINT, IN its_reentry INT, IN its_end INT)
 SQL SECURITY INVOKER
 IF NOT @holdfast_stopped THEN
     CALL holdfast_1_enter(its_name, its_nonce, its_client, its_owner, its_host, its_pid, its_weight,

@@ -1,18 +1,29 @@
 -- Where a contender stands. Extends nothing; ends whose lease or claim is over.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_standing(
     IN its_name TEXT CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_end BOOLEAN)
+    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
 SQL SECURITY INVOKER
 body: BEGIN
     DECLARE line_id BINARY(32);
-    DECLARE line_capacity, line_ticket, line_fence, now_is, held, room BIGINT;
+    DECLARE line_capacity, now_is, held, room, seat_end BIGINT;
     DECLARE line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin;
+    DECLARE seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin DEFAULT '';
     DECLARE its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin;
     DECLARE its_ticket, its_weight, its_fence, its_lease_end, its_told_at BIGINT;
-    SELECT id, capacity, fairness, last_ticket, last_fence
-        INTO line_id, line_capacity, line_fairness, line_ticket, line_fence
+    DECLARE done BOOLEAN DEFAULT FALSE;
+    IF its_end = 2 THEN START TRANSACTION; END IF;
+    SELECT id, capacity, fairness, seat_nonce,
+            IF(seat_claim_end = 0, seat_lease_end, LEAST(seat_lease_end, seat_claim_end))
+        INTO line_id, line_capacity, line_fairness, seat, seat_end
         FROM holdfast_lines WHERE id = UNHEX(SHA2(its_name, 256)) FOR UPDATE;
     SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6));
+    IF seat <> '' THEN
+        IF seat <> its_nonce AND seat_end > now_is THEN
+            CALL holdfast_1_wait_for_seat(line_id, its_nonce, NULL, now_is, its_end, done);
+        END IF;
+        IF done THEN LEAVE body; END IF;
+        CALL holdfast_1_unseat(line_id);
+    END IF;
     SELECT phase, ticket, weight, fence, lease_end, told_at
         INTO its_phase, its_ticket, its_weight, its_fence, its_lease_end, its_told_at
         FROM holdfast_contenders
@@ -50,48 +61,83 @@ body: BEGIN
     END IF;
 END;
 
+-- Takes one out of the contenders and passes its place on. Its phase is NULL when it is not there.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_leave_crowd(
+    IN in_line BINARY(32), IN its_capacity BIGINT,
+    IN its_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin, IN its_crowd BIGINT,
+    IN now_is BIGINT, IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
+    OUT its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin, OUT its_ticket BIGINT,
+    OUT its_fence BIGINT, OUT its_lease_end BIGINT)
+SQL SECURITY INVOKER
+body: BEGIN
+    DECLARE its_weight, room BIGINT;
+    DECLARE freed BOOLEAN DEFAULT TRUE;
+    DECLARE had_all, done BOOLEAN DEFAULT FALSE;
+    SELECT phase, ticket, weight, fence, lease_end
+        INTO its_phase, its_ticket, its_weight, its_fence, its_lease_end FROM holdfast_contenders
+        WHERE line = in_line AND nonce = its_nonce AND phase <> 'left';
+    IF its_phase IS NULL THEN LEAVE body; END IF;
+    DELETE FROM holdfast_contenders WHERE line = in_line AND nonce = its_nonce;
+    IF its_phase IN ('waiting', 'lapsed') THEN
+        SET freed = NOT EXISTS (SELECT 1 FROM holdfast_contenders
+            WHERE line = in_line AND phase = 'waiting' AND ticket < its_ticket);
+    ELSEIF its_weight > 0 AND EXISTS (SELECT 1 FROM holdfast_contenders
+        WHERE line = in_line AND phase = 'admitted' AND weight = 0 AND fence = its_fence) THEN
+        CALL holdfast_1_hand_to_joined(in_line, its_weight, its_fence);
+    ELSE
+        SET had_all = (its_weight = its_capacity);
+    END IF;
+    IF had_all AND its_fairness = 'f' THEN
+        CALL holdfast_1_seat_next(in_line, its_capacity, its_crowd, now_is, done);
+    END IF;
+    IF NOT done THEN
+        CALL holdfast_1_advance(in_line, its_capacity, its_fairness, now_is, its_nonce, freed, room);
+        IF had_all THEN CALL holdfast_1_recount(in_line); END IF;
+    END IF;
+END;
+
 -- Takes a contender out of its line and passes its place on. For that many milliseconds a delayed
--- enter of it is refused. Answers where it stood.
+-- enter of it is refused. Answers where it stood, and (as look) 0 when others may have been there.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_leave(
     IN its_name TEXT CHARACTER SET ascii COLLATE ascii_bin,
     IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_tombstone BIGINT,
-    IN its_end BOOLEAN)
+    IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE line_id BINARY(32);
-    DECLARE line_capacity, line_ticket, line_fence, now_is, room BIGINT;
+    DECLARE line_capacity, line_crowd, now_is, room BIGINT;
     DECLARE line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin;
+    DECLARE seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin DEFAULT '';
     DECLARE its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE its_ticket, its_weight, its_fence, its_lease_end BIGINT;
-    DECLARE freed BOOLEAN DEFAULT TRUE;
-    SELECT id, capacity, fairness, last_ticket, last_fence
-        INTO line_id, line_capacity, line_fairness, line_ticket, line_fence
-        FROM holdfast_lines WHERE id = UNHEX(SHA2(its_name, 256)) FOR UPDATE;
-    WHILE line_id IS NULL AND its_tombstone > 0 DO
-        CALL holdfast_1_make(its_name);
-        SELECT id, capacity, fairness, last_ticket, last_fence
-            INTO line_id, line_capacity, line_fairness, line_ticket, line_fence
+    DECLARE its_ticket, its_fence, its_lease_end BIGINT;
+    DECLARE done BOOLEAN DEFAULT FALSE;
+    IF its_end = 2 THEN START TRANSACTION; END IF;
+    read_line: LOOP
+        SELECT id, capacity, fairness, crowd, seat_nonce, seat_ticket, seat_fence, seat_lease_end,
+                IF(seat_claim_end = 0, 'admitted', 'offered')
+            INTO line_id, line_capacity, line_fairness, line_crowd, seat, its_ticket, its_fence,
+                its_lease_end, its_phase
             FROM holdfast_lines WHERE id = UNHEX(SHA2(its_name, 256)) FOR UPDATE;
-    END WHILE;
+        IF line_id IS NOT NULL OR its_tombstone = 0 THEN LEAVE read_line; END IF;
+        CALL holdfast_1_make(its_name);
+    END LOOP;
     SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6));
-    SELECT phase, ticket, weight, fence, lease_end
-        INTO its_phase, its_ticket, its_weight, its_fence, its_lease_end FROM holdfast_contenders
-        WHERE line = line_id AND nonce = its_nonce AND phase <> 'left';
-    IF its_phase IS NOT NULL THEN
-        DELETE FROM holdfast_contenders WHERE line = line_id AND nonce = its_nonce;
-    END IF;
-    -- Mostly it was the only one.
-    IF its_phase IS NOT NULL AND EXISTS (SELECT 1 FROM holdfast_contenders WHERE line = line_id)
-    THEN
-        IF its_phase IN ('waiting', 'lapsed') THEN
-            SET freed = NOT EXISTS (SELECT 1 FROM holdfast_contenders
-                WHERE line = line_id AND phase = 'waiting' AND ticket < its_ticket);
-        ELSEIF its_weight > 0 AND EXISTS (SELECT 1 FROM holdfast_contenders
-            WHERE line = line_id AND phase = 'admitted' AND weight = 0 AND fence = its_fence) THEN
-            CALL holdfast_1_hand_to_joined(line_id, its_weight, its_fence);
+    IF seat = its_nonce THEN
+        IF line_fairness = 'f' THEN
+            CALL holdfast_1_seat_next(line_id, line_capacity, line_crowd, now_is, done);
         END IF;
-        CALL holdfast_1_advance(line_id, line_capacity, line_fairness, now_is, its_nonce, freed,
-                                room);
+        IF NOT done THEN
+            UPDATE holdfast_lines SET seat_nonce = '', seat_told_to = '' WHERE id = line_id;
+            CALL holdfast_1_advance(line_id, line_capacity, line_fairness, now_is, its_nonce, TRUE,
+                                    room);
+        END IF;
+    ELSE
+        IF seat <> '' THEN
+            CALL holdfast_1_unseat(line_id);
+            SET line_crowd = line_crowd + 1;
+        END IF;
+        CALL holdfast_1_leave_crowd(line_id, line_capacity, line_fairness, line_crowd, now_is,
+                                    its_nonce, its_phase, its_ticket, its_fence, its_lease_end);
     END IF;
     IF its_tombstone > 0 THEN
         DELETE FROM holdfast_contenders
@@ -99,12 +145,13 @@ BEGIN
         INSERT INTO holdfast_contenders (line, nonce, phase, lease_end, owner, host)
             VALUES (line_id, its_nonce, 'left', now_is + its_tombstone * 1000, '', '')
             ON DUPLICATE KEY UPDATE phase = phase;
+        UPDATE holdfast_lines SET crowd = crowd + 1 WHERE id = line_id;
     END IF;
+    IF its_end THEN COMMIT; END IF;
     IF its_phase IS NULL OR its_lease_end <= now_is THEN
-        CALL holdfast_1_answer(its_end, 0, 0, 0, -1);
+        SELECT 0, 0, 0, -1;
     ELSE
-        CALL holdfast_1_answer(
-            its_end, CASE its_phase WHEN 'admitted' THEN 3 WHEN 'offered' THEN 2 ELSE 1 END,
-            its_ticket, IF(its_phase = 'admitted', its_fence, 0), -1);
+        SELECT CASE its_phase WHEN 'admitted' THEN 3 WHEN 'offered' THEN 2 ELSE 1 END,
+            its_ticket, IF(its_phase = 'admitted', its_fence, 0), IF(line_crowd > 0, 0, -1);
     END IF;
 END;

@@ -23,12 +23,20 @@ SELECT COALESCE(SUM(weight), 0) INTO held FROM holdfast_contenders
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_look(IN in_line BINARY(32), IN now_is BIGINT,
                                                OUT look BIGINT)
 SQL SECURITY INVOKER
-SELECT COALESCE(GREATEST((MIN(CASE
+BEGIN
+    DECLARE first_end BIGINT;
+    SELECT MIN(CASE
             WHEN phase = 'offered' THEN LEAST(lease_end, claim_end)
             WHEN nonce = REPEAT('0', 32) THEN LEAST(lease_end, now_is + 1000000)
-            ELSE lease_end END) - now_is + 999) DIV 1000, 1), 1000)
-    INTO look FROM holdfast_contenders
-    WHERE line = in_line AND phase IN ('admitted', 'offered');
+            ELSE lease_end END)
+        INTO first_end FROM holdfast_contenders
+        WHERE line = in_line AND phase IN ('admitted', 'offered');
+    IF first_end IS NULL THEN
+        SELECT IF(seat_claim_end = 0, seat_lease_end, LEAST(seat_lease_end, seat_claim_end))
+            INTO first_end FROM holdfast_lines WHERE id = in_line AND seat_nonce <> '';
+    END IF;
+    SET look = COALESCE(GREATEST((first_end - now_is + 999) DIV 1000, 1), 1000);
+END;
 
 -- Ends the sleep of a client that another user's session sleeps for, by the rights of whoever made
 -- this procedure: CONNECTION ADMIN (SUPER before there was that). Without them, who waits looks by
@@ -63,7 +71,7 @@ END;
 -- admitted), ticket, fence and look (-1: none); or a word that says why it is refused, and what
 -- belongs to that. With the last of a request its transaction ends, before the answer: so there is
 -- one thing to be sent and to wake up for.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_answer(IN its_end BOOLEAN, IN state INT, IN ticket BIGINT,
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_answer(IN its_end INT, IN state INT, IN ticket BIGINT,
                                                  IN fence BIGINT, IN look BIGINT)
 SQL SECURITY INVOKER
 BEGIN
@@ -75,7 +83,7 @@ END;
 -- and looks when something ahead ends.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_still_waiting(
     IN in_line BINARY(32), IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_ticket BIGINT, IN now_is BIGINT, IN its_end BOOLEAN)
+    IN its_ticket BIGINT, IN now_is BIGINT, IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE look BIGINT DEFAULT -1;
@@ -116,6 +124,11 @@ BEGIN
         WHERE client = its_client AND told_at > 0 AND FIND_IN_SET(told_at, seen) = 0
         LOCK IN SHARE MODE;
     IF news = 0 THEN
+        SELECT COUNT(*) INTO news FROM holdfast_lines
+            WHERE seat_told_to = its_client AND FIND_IN_SET(seat_claim_end, seen) = 0
+            LOCK IN SHARE MODE;
+    END IF;
+    IF news = 0 THEN
         IF IS_USED_LOCK(awake) IS NULL THEN
             DO SLEEP(1);
         ELSEIF GET_LOCK(awake, seconds) = 1 THEN
@@ -123,5 +136,7 @@ BEGIN
         END IF;
     END IF;
     SELECT nonce, told, told_at FROM holdfast_contenders
-        WHERE client = its_client AND told_at > 0;
+        WHERE client = its_client AND told_at > 0
+    UNION ALL SELECT seat_nonce, 'o', seat_claim_end FROM holdfast_lines
+        WHERE seat_told_to = its_client;
 END;

@@ -4,7 +4,7 @@ CREATE PROCEDURE IF NOT EXISTS holdfast_1_renew_one(
     IN line_id BINARY(32), IN its_capacity BIGINT,
     IN its_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin, IN line_fence BIGINT,
     IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_lease BIGINT,
-    IN now_is BIGINT, IN its_end BOOLEAN)
+    IN now_is BIGINT, IN its_end INT)
 SQL SECURITY INVOKER
 body: BEGIN
     DECLARE its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin;
@@ -69,16 +69,41 @@ END;
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_renew(
     IN its_name TEXT CHARACTER SET ascii COLLATE ascii_bin,
     IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_lease BIGINT,
-    IN its_end BOOLEAN)
+    IN its_end INT)
 SQL SECURITY INVOKER
-BEGIN
+body: BEGIN
     DECLARE line_id BINARY(32);
-    DECLARE line_capacity, line_ticket, line_fence, now_is BIGINT;
+    DECLARE line_capacity, line_fence, now_is, its_ticket, its_fence, its_claim_end, seat_end BIGINT;
     DECLARE line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin;
-    SELECT id, capacity, fairness, last_ticket, last_fence
-        INTO line_id, line_capacity, line_fairness, line_ticket, line_fence
+    DECLARE seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin DEFAULT '';
+    DECLARE done BOOLEAN DEFAULT FALSE;
+    IF its_end = 2 THEN START TRANSACTION; END IF;
+    SELECT id, capacity, fairness, last_fence, seat_nonce, seat_ticket, seat_fence, seat_claim_end,
+            IF(seat_claim_end = 0 OR seat_nonce = its_nonce, seat_lease_end,
+               LEAST(seat_lease_end, seat_claim_end))
+        INTO line_id, line_capacity, line_fairness, line_fence, seat, its_ticket, its_fence,
+            its_claim_end, seat_end
         FROM holdfast_lines WHERE id = UNHEX(SHA2(its_name, 256)) FOR UPDATE;
     SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6));
+    IF seat = its_nonce AND seat_end > now_is AND line_fence < 9007199254740991 THEN
+        IF its_claim_end > 0 THEN
+            SET its_fence = GREATEST(line_fence + 1, now_is), line_fence = its_fence;
+        END IF;
+        UPDATE holdfast_lines
+            SET seat_since = IF(its_claim_end = 0, seat_since, now_is), last_fence = line_fence,
+                seat_fence = its_fence, seat_lease_end = now_is + its_lease * 1000,
+                seat_claim_end = 0, seat_told_to = ''
+            WHERE id = line_id;
+        CALL holdfast_1_answer(its_end, 3, its_ticket, its_fence, -1);
+        LEAVE body;
+    END IF;
+    IF seat <> '' THEN
+        IF seat <> its_nonce AND seat_end > now_is THEN
+            CALL holdfast_1_wait_for_seat(line_id, its_nonce, its_lease, now_is, its_end, done);
+        END IF;
+        IF done THEN LEAVE body; END IF;
+        CALL holdfast_1_unseat(line_id);
+    END IF;
     CALL holdfast_1_renew_one(line_id, line_capacity, line_fairness, line_fence, its_nonce,
                               its_lease, now_is, its_end);
 END;

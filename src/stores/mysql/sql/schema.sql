@@ -4,14 +4,17 @@
 -- of holdfast bring procedures of their own, and find the same rows.
 --
 -- Procedures only: to create a function needs a right of its own where there is a binary log. The
--- same algorithm, step by step, as in the functions for PostgreSQL. A request is sent as
+-- same algorithm, step by step, as in the functions for PostgreSQL; only the seat (see tables.sql)
+-- is MySQL's, where statements in procedures are dear. A request is sent as
 --     CALL holdfast_1_VERB(..., its_end)
--- in a session with READ COMMITTED, time_zone = '+00:00' and autocommit = 0. For several that are
--- renewed or entered together there is a CALL each, all in one go, and the last has its_end.
+-- in a session with READ COMMITTED and time_zone = '+00:00'. its_end: 2, it is a transaction of its
+-- own; else one has been started, and 1 ends it. For several that are renewed or entered together
+-- there is a CALL each, all in one go.
 
 -- include tables.sql
 -- include line.sql
 -- include moving.sql
+-- include seat.sql
 -- include enter.sql
 -- include renew.sql
 -- include leave.sql

@@ -23,7 +23,8 @@ BEGIN
     SELECT TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', lock_until),
             TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', locked_at), locked_by
         INTO their_end, their_start, their_name FROM shedlock WHERE name = its_name FOR UPDATE;
-    UPDATE holdfast_lines SET capacity = 1000000000, fairness = 'b' WHERE id = line_id;
+    UPDATE holdfast_lines SET capacity = 1000000000, fairness = 'b', crowd = crowd + 1
+        WHERE id = line_id;
     IF their_end > now_is THEN
         IF their_name LIKE 'holdfast:%' THEN
             SELECT nonce INTO holder FROM holdfast_contenders WHERE line = line_id
@@ -44,7 +45,7 @@ BEGIN
 END;
 
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_to_shedlock(
-    IN line_id BINARY(32), IN its_name VARCHAR(64) CHARACTER SET utf8mb4, IN its_end BOOLEAN)
+    IN line_id BINARY(32), IN its_name VARCHAR(64) CHARACTER SET utf8mb4, IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE holder CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
@@ -77,70 +78,74 @@ CREATE PROCEDURE IF NOT EXISTS holdfast_1_shedlock_enter(
     IN its_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin,
     IN its_patience CHAR(1) CHARACTER SET ascii COLLATE ascii_bin,
     IN its_lease BIGINT, IN its_reentry INT,
-    IN its_name VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin, IN its_end BOOLEAN)
+    IN its_name VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE shared_name VARCHAR(64) CHARACTER SET utf8mb4
         DEFAULT CONVERT(UNHEX(its_name) USING utf8mb4);
     DECLARE line_id BINARY(32);
+    IF its_end = 2 THEN START TRANSACTION; END IF;
     CALL holdfast_1_from_shedlock(its_line, shared_name, line_id);
     CALL holdfast_1_enter(its_line, its_nonce, its_client, its_owner, its_host, its_pid, its_weight,
-                          its_capacity, its_fairness, its_patience, its_lease, its_reentry, FALSE);
+                          its_capacity, its_fairness, its_patience, its_lease, its_reentry, 0);
     CALL holdfast_1_to_shedlock(line_id, shared_name, its_end);
 END;
 
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_shedlock_renew(
     IN its_line TEXT CHARACTER SET ascii COLLATE ascii_bin,
     IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_lease BIGINT,
-    IN its_name VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin, IN its_end BOOLEAN)
+    IN its_name VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE shared_name VARCHAR(64) CHARACTER SET utf8mb4
         DEFAULT CONVERT(UNHEX(its_name) USING utf8mb4);
     DECLARE line_id BINARY(32);
+    IF its_end = 2 THEN START TRANSACTION; END IF;
     CALL holdfast_1_from_shedlock(its_line, shared_name, line_id);
-    CALL holdfast_1_renew(its_line, its_nonce, its_lease, FALSE);
+    CALL holdfast_1_renew(its_line, its_nonce, its_lease, 0);
     CALL holdfast_1_to_shedlock(line_id, shared_name, its_end);
 END;
 
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_shedlock_standing(
     IN its_line TEXT CHARACTER SET ascii COLLATE ascii_bin,
     IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_name VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin, IN its_end BOOLEAN)
+    IN its_name VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE shared_name VARCHAR(64) CHARACTER SET utf8mb4
         DEFAULT CONVERT(UNHEX(its_name) USING utf8mb4);
     DECLARE line_id BINARY(32);
+    IF its_end = 2 THEN START TRANSACTION; END IF;
     CALL holdfast_1_from_shedlock(its_line, shared_name, line_id);
-    CALL holdfast_1_standing(its_line, its_nonce, FALSE);
+    CALL holdfast_1_standing(its_line, its_nonce, 0);
     CALL holdfast_1_to_shedlock(line_id, shared_name, its_end);
 END;
 
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_shedlock_leave(
     IN its_line TEXT CHARACTER SET ascii COLLATE ascii_bin,
     IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_tombstone BIGINT,
-    IN its_name VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin, IN its_end BOOLEAN)
+    IN its_name VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE shared_name VARCHAR(64) CHARACTER SET utf8mb4
         DEFAULT CONVERT(UNHEX(its_name) USING utf8mb4);
     DECLARE line_id BINARY(32);
+    IF its_end = 2 THEN START TRANSACTION; END IF;
     CALL holdfast_1_from_shedlock(its_line, shared_name, line_id);
-    CALL holdfast_1_leave(its_line, its_nonce, its_tombstone, FALSE);
+    CALL holdfast_1_leave(its_line, its_nonce, its_tombstone, 0);
     CALL holdfast_1_to_shedlock(line_id, shared_name, its_end);
 END;
 
 -- Who holds by ShedLock comes with name and owner as hexadecimal digits, behind a mark.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_shedlock_inspect(
     IN its_lines TEXT CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_prefix VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin, IN its_end BOOLEAN)
+    IN its_prefix VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE now_is BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6));
     DECLARE prefix VARCHAR(64) CHARACTER SET utf8mb4
         DEFAULT CONVERT(UNHEX(its_prefix) USING utf8mb4);
-    CALL holdfast_1_inspect(its_lines, FALSE);
+    CALL holdfast_1_inspect(its_lines, 0);
     SELECT CONCAT('%shedlock=', LOWER(HEX(name))), 1000000000, 'b', 'holder', REPEAT('0', 32),
             LOWER(HEX(locked_by)), 1000000000, 0,
             (TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', lock_until) - now_is) DIV 1000, '', 0,
@@ -151,5 +156,4 @@ BEGIN
             AND TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', lock_until) > now_is
             AND NOT EXISTS (SELECT 1 FROM holdfast_contenders WHERE phase = 'admitted'
                 AND locked_by LIKE CONCAT('holdfast:', nonce, '%'));
-    IF its_end THEN COMMIT; END IF;
 END;

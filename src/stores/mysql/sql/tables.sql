@@ -1,12 +1,29 @@
 -- A resource. Its row is locked first by whoever moves somebody in its line, and stays for a day
 -- after its last fence, so that fences rise; sweeping removes it then.
+--
+-- In it is a seat for one contender that takes all there is, so that a free resource is taken, given
+-- back and claimed by one statement on one row. Whoever has the seat is not among the contenders,
+-- and nobody there holds. What looks at all holders first takes it from the seat (holdfast_1_unseat).
 CREATE TABLE IF NOT EXISTS holdfast_lines (
-    id          BINARY(32) NOT NULL PRIMARY KEY, -- SHA-256 of the name, which may be long
-    name        TEXT    NOT NULL,                -- with every unusual byte as %XX
-    capacity    BIGINT  NOT NULL DEFAULT 0,
-    fairness    CHAR(1) NOT NULL DEFAULT 'f',    -- f: in order, b: barging
-    last_ticket BIGINT  NOT NULL DEFAULT 0,
-    last_fence  BIGINT  NOT NULL DEFAULT 0
+    id             BINARY(32) NOT NULL PRIMARY KEY, -- SHA-256 of the name, which may be long
+    name           TEXT     NOT NULL,               -- with every unusual byte as %XX
+    capacity       BIGINT   NOT NULL DEFAULT 0,
+    fairness       CHAR(1)  NOT NULL DEFAULT 'f',   -- f: in order, b: barging
+    last_ticket    BIGINT   NOT NULL DEFAULT 0,
+    last_fence     BIGINT   NOT NULL DEFAULT 0,
+    crowd          BIGINT   NOT NULL DEFAULT 0,     -- no fewer than it has contenders' rows
+    seat_nonce     CHAR(32) NOT NULL DEFAULT '',    -- '': nobody has it; then the rest says nothing
+    seat_ticket    BIGINT   NOT NULL DEFAULT 0,
+    seat_fence     BIGINT   NOT NULL DEFAULT 0,
+    seat_lease_end BIGINT   NOT NULL DEFAULT 0,
+    seat_claim_end BIGINT   NOT NULL DEFAULT 0,     -- 0: admitted; else it is only offered
+    seat_since     BIGINT   NOT NULL DEFAULT 0,
+    seat_client    CHAR(32) NOT NULL DEFAULT '',
+    seat_owner     TEXT,
+    seat_host      TEXT,
+    seat_pid       INT      NOT NULL DEFAULT 0,
+    seat_told_to   CHAR(32) NOT NULL DEFAULT '',    -- the client, until it knows that it is offered
+    KEY holdfast_told_seat (seat_told_to)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET ascii COLLATE ascii_bin;
 
 -- A contender. All moments are microseconds since 1970 by the clock of this server.

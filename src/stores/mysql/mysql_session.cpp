@@ -409,7 +409,8 @@ void MysqlSession::run(std::string_view script) {
 }
 
 std::optional<sql::Reply> MysqlSession::take_reply() {
-    if (state_ != State::busy || !std::exchange(reply_whole_, false)) return std::nullopt;
+    if (!replied()) return std::nullopt;
+    reply_whole_ = false;
     state_ = State::idle;
     return std::exchange(reply_, {});
 }

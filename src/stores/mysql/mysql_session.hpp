@@ -31,6 +31,7 @@ public:
     short wanted() const noexcept override { return wanted_; }
     void ask(const sql::Call& call) override;
     void run(std::string_view script) override;
+    bool replied() const noexcept override { return state_ == State::busy && reply_whole_; }
     std::optional<sql::Reply> take_reply() override;
     std::vector<std::string> take_pushes() override;
     bool can_wait() const noexcept override { return awake_; }

@@ -301,7 +301,8 @@ void PostgresSession::take_result(const PGresult& result) {
 }
 
 std::optional<sql::Reply> PostgresSession::take_reply() {
-    if (state_ != State::busy || !std::exchange(reply_whole_, false)) return std::nullopt;
+    if (!replied()) return std::nullopt;
+    reply_whole_ = false;
     state_ = State::idle;
     return std::exchange(reply_, {});
 }

@@ -58,6 +58,8 @@ public:
     virtual void ask(const Call& call) = 0;
     /// The same with text of the server's own language: several statements.
     virtual void run(std::string_view script) = 0;
+    /// Whether the reply is there.
+    virtual bool replied() const noexcept = 0;
     /// Once it is there; then it is idle again.
     virtual std::optional<Reply> take_reply() = 0;
 

@@ -27,6 +27,13 @@ std::string_view resource_of(const Call& call) {
     return call.rows.front().front();
 }
 
+/// Whoever leads may be asleep, and polls for what was wanted before: it is to poll for room now, or
+/// what it would wake up for has come already.
+bool must_be_served(const Session& session) {
+    return (session.wanted() & POLLOUT) != 0 || session.state() != Session::State::busy ||
+           session.replied();
+}
+
 Failure timed_out(const Address& address) {
     return {errc::unreachable, Effect::none,
             address.shown() + ": no answer in " + std::to_string(address.request_timeout.count()) +
@@ -204,8 +211,7 @@ void SqlWire::hand_out() {
         slot.request = std::move(*next);
         outbox_.erase(next);
         slot.session->ask(slot.request->call);
-        // Whoever leads is to poll for room.
-        if ((slot.session->wanted() & POLLOUT) != 0) bell_.ring();
+        if (must_be_served(*slot.session)) bell_.ring();
     }
 }
 

@@ -40,6 +40,8 @@ function(holdfast_embed_scripts folder namespace header)
     if(NOT script MATCHES "^(#!lua|-- !sql)")
       continue()
     endif()
+    # What a database is shown begins with its comment.
+    string(REGEX REPLACE "^-- !sql\n" "" script "${script}")
     if(script MATCHES "\\)${language}\"")
       message(FATAL_ERROR
         "${file}: has )${language}\" in it, which ends the constant that it becomes")

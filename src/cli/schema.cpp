@@ -13,10 +13,16 @@ namespace {
 
 constexpr const char* examples = R"(Examples:
   holdfast schema postgres://app@db/shop | psql shop
-  (echo 'DELIMITER //'; holdfast schema mysql://app@db/shop; echo '//') | mysql shop
+  holdfast schema mysql://app@db/shop | mysql shop
 
 For a database where users may create nothing; where they may, nothing has to be done. No server is
 asked. Running it again changes nothing.)";
+
+/// In procedures there are semicolons, at each of which the program mysql would end a statement.
+std::string for_program_of(std::string_view url, const std::string& statements) {
+    if (!url.starts_with("mysql:")) return statements;
+    return "DELIMITER //\n" + statements + "//\nDELIMITER ;\n";
+}
 
 }  // namespace
 
@@ -35,7 +41,7 @@ int schema(const SchemaOptions& options) {
         say("this store needs nothing in a database; name one of postgres: or mysql:");
         return usage;
     }
-    print(statements);
+    print(for_program_of(options.store, statements));
     return success;
 }
 

@@ -133,5 +133,5 @@ class MariadbServer(DatabaseServer):
             input=statements, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def make_schema(self, statements):
-        self.run(f"USE locks;\nDELIMITER //\n{statements}//\n")
+        self.run(f"USE locks;\n{statements}")
         self.run(self.GRANT)

@@ -21,7 +21,7 @@ struct MariadbSite {
         return "DELETE FROM locks." + table;
     }
     void drop_column() const {
-        server.query("ALTER TABLE locks.holdfast_contenders DROP COLUMN lease_end");
+        server.query("ALTER TABLE locks.holdfast_lines DROP COLUMN seat_lease_end");
     }
 };
 

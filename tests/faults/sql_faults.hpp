@@ -21,7 +21,7 @@
 ///     Server server;
 ///     std::string sessions()             the statement that lists our connections' numbers
 ///     void kill_session(std::string)     ends a connection of that number
-///     void drop_column()                 of the contenders' table
+///     void drop_column()                 one that every lock needs
 namespace holdfast::test {
 
 using namespace std::chrono_literals;

@@ -2,6 +2,9 @@
 # (holdfast_embedded), and finds what they need.
 
 set(holdfast_known_stores memory local redis zookeeper etcd postgres mysql)
+if(HOLDFAST_STORES STREQUAL "all")
+  set(HOLDFAST_STORES ${holdfast_known_stores})
+endif()
 foreach(store IN LISTS HOLDFAST_STORES)
   if(NOT store IN_LIST holdfast_known_stores)
     list(JOIN holdfast_known_stores ", " known)

@@ -180,7 +180,7 @@ void MysqlSession::proceed(int waiting_for) {
         if (step_ != Step::nothing) waiting_for = start_step();
     }
     if (state_ == State::broken) return;
-    wanted_ = step_ == Step::nothing ? POLLIN : to_poll(waiting_for);
+    wanted_ = step_ == Step::nothing ? short{POLLIN} : to_poll(waiting_for);
 }
 
 void MysqlSession::advance() {

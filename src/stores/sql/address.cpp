@@ -19,7 +19,7 @@ std::string form_of(const StoreUrl& url, const Defaults& defaults) {
 }
 
 std::string database_of(const StoreUrl& url, const Defaults& defaults) {
-    const std::string name = url.path.empty() ? "" : url.path.substr(1);
+    std::string name = url.path.empty() ? "" : url.path.substr(1);
     if (name.empty() || name.find('/') != std::string::npos ||
         name.find('\0') != std::string::npos) {
         refuse(url, "it names no database; write it as " + form_of(url, defaults));

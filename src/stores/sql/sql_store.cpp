@@ -80,9 +80,9 @@ public:
 
 private:
     template <class T, class Read>
-    Pending<T> submit(Call call, std::shared_ptr<Flight<T>> flight, Read read);
+    Pending<T> submit(Call&& call, std::shared_ptr<Flight<T>> flight, Read read);
     template <class T, class Read>
-    Pending<T> submit(Call call, Read read) {
+    Pending<T> submit(Call&& call, Read read) {
         return submit<T>(std::move(call), std::make_shared<Flight<T>>(wire_), std::move(read));
     }
 
@@ -110,7 +110,7 @@ private:
 
 /// `read` turns the answer into the result. A store that is gone meanwhile has nobody to tell.
 template <class T, class Read>
-Pending<T> SqlStore::submit(Call call, std::shared_ptr<Flight<T>> flight, Read read) {
+Pending<T> SqlStore::submit(Call&& call, std::shared_ptr<Flight<T>> flight, Read read) {
     wire_.submit(std::move(call),
                  [weak = weak_from_this(), flight, read = std::move(read)](const Answer& answer) {
                      if (const auto self = weak.lock()) flight->complete(read(*self, answer));
@@ -323,7 +323,7 @@ void SqlStore::settled(const Nonce& nonce, const Standing& standing) {
 }  // namespace
 
 std::shared_ptr<Store> open_sql(const Address& address, Layout layout,
-                                std::shared_ptr<const Dialect> dialect) {
+                                const std::shared_ptr<const Dialect>& dialect) {
     const auto store = std::make_shared<SqlStore>(address, layout, dialect);
     store->connect();
     return store;

@@ -11,6 +11,6 @@ namespace holdfast::inline v0::sql {
 
 /// A store on such a server. Throws Error when it cannot be reached, or not entered.
 std::shared_ptr<Store> open_sql(const Address& address, Layout layout,
-                                std::shared_ptr<const Dialect> dialect);
+                                const std::shared_ptr<const Dialect>& dialect);
 
 }  // namespace holdfast::inline v0::sql

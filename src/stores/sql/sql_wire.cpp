@@ -27,8 +27,8 @@ std::string_view resource_of(const Call& call) {
     return call.rows.front().front();
 }
 
-/// Whoever leads may be asleep, and polls for what was wanted before: it is to poll for room now, or
-/// what it would wake up for has come already.
+/// Whoever leads may be asleep, and polls for what was wanted before: it is to poll for room now,
+/// or what it would wake up for has come already.
 bool must_be_served(const Session& session) {
     return (session.wanted() & POLLOUT) != 0 || session.state() != Session::State::busy ||
            session.replied();
@@ -252,7 +252,7 @@ void SqlWire::expire(Moment now, Due& due) {
 }
 
 void SqlWire::finish(std::unique_ptr<Request> request, Result<Reply> result, Due& due) {
-    request->answer.emplace(std::move(result), request->repeated);
+    request->answer = Answer{.result = std::move(result), .repeated = request->repeated};
     due.push_back(
         [request = std::move(request)] { request->answered(*std::move(request->answer)); });
 }

@@ -9,10 +9,13 @@ namespace holdfast::inline v0::listed {
 namespace {
 
 constexpr std::string_view first_line = "holdfast\n";
+/// Of all but the owner and the host.
+constexpr std::size_t usual_size = 140;
 
 /// A value stays on its line.
 std::string on_one_line(std::string_view value) {
     std::string text;
+    text.reserve(value.size());
     for (const char c : value) {
         if (c == '\n') {
             text += "\\n";
@@ -71,7 +74,9 @@ void read_line(std::string_view line, Note& note) {
 }  // namespace
 
 std::string note_of(const Contender& contender) {
-    std::string note(first_line);
+    std::string note;
+    note.reserve(usual_size + contender.owner.size() + contender.host.size());
+    note += first_line;
     note += "owner=" + on_one_line(contender.owner);
     note += "\nhost=" + on_one_line(contender.host);
     note += "\npid=" + std::to_string(contender.pid);

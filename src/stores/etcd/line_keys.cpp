@@ -43,7 +43,9 @@ std::string key_of(std::string_view resource, std::int64_t lease, std::uint64_t 
 }
 
 std::string guard_of(std::string_view resource, const Nonce& nonce) {
-    return std::string(resource) + "!/" + listed::uuid_of(nonce);
+    std::string key;
+    key.reserve(resource.size() + 2 + listed::uuid_size);
+    return key.append(resource).append("!/").append(listed::uuid_of(nonce));
 }
 
 std::optional<std::string> resource_of(std::string_view key) {

@@ -144,7 +144,9 @@ private:
         const Refusal refusal = failure_ ? refusal_of(status) : Refusal::none;
         Result<Response> result = failure_ ? Result<Response>(*std::move(failure_))
                                            : Result<Response>(std::move(response_));
-        answered_({std::move(result), refusal, repeated, sent});
+        // What it holds goes now, though the call itself may stay for a while.
+        const Answered answered = std::move(answered_);
+        answered({std::move(result), refusal, repeated, sent});
     }
 
     const Request request_;

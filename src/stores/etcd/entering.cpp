@@ -68,14 +68,18 @@ void Entering::get_lease(Common& common) {
                       [self = shared_from_this()](const Result<Lease>& lease) {
                           if (!lease.ok()) return self->fail(lease.failure());
                           self->lease_ = lease.value();
+                          self->name_keys();
                           const auto alive = self->common_.lock();
                           if (!alive) return;
                           self->send(*alive, {self->contenders_.size(), self->waits_alone()});
                       });
 }
 
-std::string Entering::key(std::size_t index) const {
-    return key_of(contenders_[index].resource, lease_.id, slots_[index]);
+void Entering::name_keys() {
+    keys_.clear();
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+        keys_.push_back(key_of(contenders_[i].resource, lease_.id, slots_[i]));
+    }
 }
 
 bool Entering::is_exclusive(std::size_t index) const {
@@ -92,23 +96,30 @@ void Entering::send(Common& common, Plan plan) {
 
 messages::TxnRequest Entering::transaction(Plan plan) const {
     messages::TxnRequest request;
+    if (plan.last_waits) {
+        // Before it comes in: of an empty line there is nothing to read, and to send.
+        const std::string start = line_start(contenders_[plan.count - 1].resource);
+        *request.add_success() = is_exclusive(plan.count - 1) ? list_last(1, start) : list(start);
+    }
     for (std::size_t i = 0; i < plan.count; ++i) {
         const Contender& one = contenders_[i];
-        *request.add_compare() = absent(key(i));
+        *request.add_compare() = absent(keys_[i]);
         *request.add_compare() = absent(guard_of(one.resource, one.nonce));
         const bool may_wait = plan.last_waits && i + 1 == plan.count;
         if (!may_wait) *request.add_compare() = none_since(line_start(one.resource), seen_at_);
-        *request.add_success() = put(key(i), listed::note_of(one), lease_.id);
+        *request.add_success() = put(keys_[i], listed::note_of(one), lease_.id);
     }
-    if (plan.last_waits) {
-        const std::string start = line_start(contenders_[plan.count - 1].resource);
-        *request.add_success() = is_exclusive(plan.count - 1) ? list_last_two(start) : list(start);
-    }
-    for (const Contender& one : contenders_) {
-        *request.add_failure() = read(guard_of(one.resource, one.nonce));
-        *request.add_failure() = list(line_start(one.resource));
-    }
+    // That one which may wait cannot come in is so rare that it is asked about only then.
+    if (!waits_alone()) see_all(*request.mutable_failure());
     return request;
+}
+
+/// Their guards and lines.
+void Entering::see_all(Operations& operations) const {
+    for (const Contender& one : contenders_) {
+        *operations.Add() = read(guard_of(one.resource, one.nonce));
+        *operations.Add() = list(line_start(one.resource));
+    }
 }
 
 void Entering::answered(Common& common, Plan plan, Answer answer) {
@@ -121,7 +132,19 @@ void Entering::answered(Common& common, Plan plan, Answer answer) {
     sent_ = answer.sent;
     const auto& response = answer.result.value();
     if (response.succeeded()) return came_in(common, plan, response);
-    seen(common, response);
+    waits_alone() ? ask_why(common) : seen(common, response);
+}
+
+void Entering::ask_why(Common& common) {
+    messages::TxnRequest request;
+    see_all(*request.mutable_success());
+    common.submit(std::move(request),
+                  [self = shared_from_this()](Common& alive, const Answer& answer) {
+                      // It may be there, by an earlier copy of its request.
+                      if (!answer.result.ok()) return self->fail_unknown(answer.result.failure());
+                      self->seen(alive, answer.result.value());
+                  },
+                  {.deadline = deadline_});
 }
 
 void Entering::came_in(Common& common, Plan plan, const messages::TxnResponse& response) {
@@ -135,11 +158,12 @@ void Entering::came_in(Common& common, Plan plan, const messages::TxnResponse& r
 void Entering::last_came_in(Common& common, Plan plan, const messages::TxnResponse& response) {
     const std::size_t last = plan.count - 1;
     const std::string start = line_start(contenders_[last].resource);
-    const auto& pairs = response.responses(static_cast<int>(plan.count)).response_range().kvs();
-    const auto line = seats_in(pairs, start);
+    const auto& pairs = response.responses(0).response_range().kvs();
+    auto line = seats_in(pairs, start);
     // The one before it may be of another line, whose name begins like this one's.
     const bool hidden = is_exclusive(last) && line.size() < static_cast<std::size_t>(pairs.size());
     if (hidden) return list_last_line(common, plan);
+    line.push_back(seat(last));
     judge_last(common, plan, line);
 }
 
@@ -149,11 +173,7 @@ void Entering::list_last_line(Common& common, Plan plan) {
     *request.add_success() = list(start, made_by_);
     common.submit(std::move(request),
                   [self = shared_from_this(), plan, start](Common& alive, const Answer& answer) {
-                      if (!answer.result.ok()) {
-                          Failure failure = answer.result.failure();
-                          failure.effect = Effect::unknown;
-                          return self->fail(std::move(failure));
-                      }
+                      if (!answer.result.ok()) return self->fail_unknown(answer.result.failure());
                       const auto& pairs = answer.result.value().responses(0).response_range().kvs();
                       self->judge_last(alive, plan, seats_in(pairs, start));
                   },
@@ -187,7 +207,8 @@ void Entering::seen(Common& common, const messages::TxnResponse& response) {
     if (is_guarded(response)) return fail(refused_by_guard(common.cluster()));
     const Lines lines = lines_in(response);
     if (change_slots(common, lines)) return look(common, lines);
-    const bool there = std::ranges::find(lines.front(), key(0), &Seat::node) != lines.front().end();
+    const bool there =
+        std::ranges::find(lines.front(), keys_[0], &Seat::node) != lines.front().end();
     if (there) return found(common, lines);
     look(common, lines);
 }
@@ -196,12 +217,13 @@ void Entering::seen(Common& common, const messages::TxnResponse& response) {
 bool Entering::change_slots(Common& common, const Lines& lines) {
     bool changed = false;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
-        const auto own = std::ranges::find(lines[i], key(i), &Seat::node);
+        const auto own = std::ranges::find(lines[i], keys_[i], &Seat::node);
         if (own == lines[i].end() || own->nonce == contenders_[i].nonce) continue;
         common.slots.retire(contenders_[i].nonce);
         slots_[i] = common.slots.take(contenders_[i].nonce);
         changed = true;
     }
+    if (changed) name_keys();
     return changed;
 }
 
@@ -225,7 +247,7 @@ Entering::Lines Entering::lines_in(const messages::TxnResponse& response) const 
 /// An earlier copy of the request has done it, or it was entered before.
 void Entering::found(Common& common, const Lines& lines) {
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
-        const auto own = std::ranges::find(lines[i], key(i), &Seat::node);
+        const auto own = std::ranges::find(lines[i], keys_[i], &Seat::node);
         if (own == lines[i].end()) break;
         const auto judgement = judge(lines[i], own->node);
         Member known = member(i, own->order);
@@ -255,8 +277,8 @@ void Entering::look(Common& common, const Lines& lines) {
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
         const Contender& one = contenders_[i];
         std::vector<Seat> joined = lines[i];
-        joined.push_back({.node = key(i), .weight = one.weight, .capacity = one.capacity});
-        const auto judgement = judge(joined, key(i));
+        joined.push_back(seat(i));
+        const auto judgement = judge(joined, keys_[i]);
         if (judgement.verdict == Verdict::conflict) {
             return fail(conflict(common.cluster(), judgement.capacity_ahead));
         }
@@ -272,11 +294,16 @@ void Entering::look(Common& common, const Lines& lines) {
     send(common, {contenders_.size(), false});
 }
 
+Seat Entering::seat(std::size_t index) const {
+    const Contender& one = contenders_[index];
+    return {.node = keys_[index], .weight = one.weight, .capacity = one.capacity};
+}
+
 Member Entering::member(std::size_t index, std::int64_t made_by) const {
     const Contender& one = contenders_[index];
     return {.contender = one,
             .path = line_start(one.resource),
-            .node = key(index),
+            .node = keys_[index],
             .session = lease_.id,
             .fence = static_cast<std::uint64_t>(made_by),
             .lease_end = sent_ + one.lease,
@@ -298,15 +325,11 @@ void Entering::take_out(Common& common, Plan plan, Result<std::vector<Entry>> re
     for (std::size_t i = 0; i < plan.count; ++i) {
         common.forget(contenders_[i].nonce);
         // The key has its lease and slot: it can be nobody else's.
-        *request.add_success() = remove(key(i));
+        *request.add_success() = remove(keys_[i]);
     }
     common.submit(std::move(request), [self = shared_from_this(), result = std::move(result)](
                                           Common&, const Answer& answer) {
-        if (!answer.result.ok()) {
-            Failure failure = answer.result.failure();
-            failure.effect = Effect::unknown;
-            return self->fail(std::move(failure));
-        }
+        if (!answer.result.ok()) return self->fail_unknown(answer.result.failure());
         if (!result.ok()) return self->complete(result.failure());
         self->finish_gone();
     });
@@ -344,6 +367,11 @@ std::vector<Entry> Entering::gone() const {
 void Entering::fail(Failure failure) {
     if (repeated_) failure.effect = Effect::unknown;
     complete(std::move(failure));
+}
+
+void Entering::fail_unknown(Failure failure) {
+    failure.effect = Effect::unknown;
+    fail(std::move(failure));
 }
 
 }  // namespace holdfast::inline v0::etcd

@@ -11,11 +11,11 @@ namespace holdfast::inline v0::etcd {
 /// The way of contenders into their lines, all in one transaction. Answers its flight once; nothing
 /// of them is left in line when it answers that the last one is gone.
 ///
-///     a lease ──▶ one that waits: put, list its line ───────────────▶ judged
+///     a lease ──▶ one that waits: list its line, put ───────────────▶ judged
 ///            └──▶ others: put all, if nobody came to their lines since they were seen
 ///                  │      (at first: if nobody is there) ───────────▶ admitted
 ///                  └─▶ seen ──▶ they fit now: put all, if ...
-///                        └────▶ one does not: gone, or put up to that one, and list its line
+///                        └────▶ one does not: gone, or list its line, and put up to that one
 ///
 /// A transaction may be repeated: who is there already is found, and so is the guard of whoever was
 /// taken out before.
@@ -31,6 +31,7 @@ public:
 private:
     using Answer = EtcdWire::AnswerTo<messages::TxnRequest>;
     using Lines = std::vector<std::vector<Seat>>;
+    using Operations = google::protobuf::RepeatedPtrField<messages::RequestOp>;
 
     /// What the present transaction puts: so many, the last of which may have to wait.
     struct Plan {
@@ -43,7 +44,9 @@ private:
     void get_lease(Common& common);
     void send(Common& common, Plan plan);
     messages::TxnRequest transaction(Plan plan) const;
+    void see_all(Operations& operations) const;
     void answered(Common& common, Plan plan, Answer answer);
+    void ask_why(Common& common);
     void came_in(Common& common, Plan plan, const messages::TxnResponse& response);
     void last_came_in(Common& common, Plan plan, const messages::TxnResponse& response);
     void list_last_line(Common& common, Plan plan);
@@ -55,7 +58,9 @@ private:
     void found(Common& common, const Lines& lines);
     void look(Common& common, const Lines& lines);
 
-    std::string key(std::size_t index) const;
+    void name_keys();
+    /// At the end of its line.
+    Seat seat(std::size_t index) const;
     /// Its weight leaves no room for anybody: who is next before it is all that matters.
     bool is_exclusive(std::size_t index) const;
     Member member(std::size_t index, std::int64_t made_by) const;
@@ -68,6 +73,7 @@ private:
     void bar(std::size_t index);
     std::vector<Entry> gone() const;
     void fail(Failure failure);
+    void fail_unknown(Failure failure);
     bool has_time() const { return BootClock::now() < deadline_; }
 
     const std::weak_ptr<Common> common_;
@@ -75,6 +81,7 @@ private:
     const std::shared_ptr<Flight> flight_;
     const Moment deadline_;
     std::vector<std::uint64_t> slots_;  ///< one for each
+    std::vector<std::string> keys_;     ///< with them, and the lease
     Lease lease_;
     std::int64_t seen_at_ = 0;  ///< the revision of the lines that were seen
     Moment sent_{};

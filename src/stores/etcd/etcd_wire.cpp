@@ -49,10 +49,12 @@ void EtcdWire::interrupt() noexcept {
 
 void EtcdWire::turn(std::optional<Moment> until, Due& due) {
     {
+        std::vector<std::shared_ptr<Call>> spent;
         const Lock lock(mutex_);
         serve(BootClock::now(), due);
         if (!due.empty()) return;
         until = earliest(until);
+        spent.swap(spent_);
     }
     void* tag = nullptr;
     bool ok = false;
@@ -129,6 +131,7 @@ void EtcdWire::renew_streams(Moment now) {
         if (!streamed.wants_stream() || now < members_.next()) return;
         if (!may_send()) return authenticate(now);
         const auto stream = std::make_shared<Session>(streamed, members_.current());
+        require_leader(stream->context());
         identify(stream->context());
         stream->open(members_.channel(members_.current()), method, queue_);
         streamed.use(stream);
@@ -151,6 +154,7 @@ void EtcdWire::start(const std::shared_ptr<Call>& call) {
 
 void EtcdWire::send(const std::shared_ptr<Call>& call, Moment now) {
     call->context.emplace();
+    if (!members_.has_leader(now)) require_leader(*call->context);
     identify(*call->context);
     call->status = {};
     call->member = members_.current();
@@ -162,8 +166,11 @@ void EtcdWire::send(const std::shared_ptr<Call>& call, Moment now) {
 }
 
 /// A member without a leader says so at once, and ends its streams.
-void EtcdWire::identify(grpc::ClientContext& context) const {
+void EtcdWire::require_leader(grpc::ClientContext& context) {
     context.AddMetadata("hasleader", "true");
+}
+
+void EtcdWire::identify(grpc::ClientContext& context) const {
     if (!token_.empty()) context.AddMetadata("token", token_);
 }
 
@@ -174,7 +181,10 @@ void EtcdWire::attempted(const std::shared_ptr<Call>& call, Due& due) {
     const Refusal refusal = refusal_of(call->status);
     if (refusal == Refusal::unserved) return unserved(call, now, due);
     members_.answered();
-    if (refusal == Refusal::none) return call->finish(std::nullopt, due);
+    if (refusal == Refusal::none) {
+        members_.served(call->member, call->sent);
+        return finish(call, std::nullopt, due);
+    }
     if (refusal == Refusal::token_over && !cluster_.user.empty() && !call->proved_again) {
         call->proved_again = true;
         known_ = false;
@@ -200,7 +210,12 @@ void EtcdWire::unserved(const std::shared_ptr<Call>& call, Moment now, Due& due)
 
 void EtcdWire::give_up(const std::shared_ptr<Call>& call, Failure failure, Due& due) {
     if (call->repeated) failure.effect = Effect::unknown;
+    finish(call, std::move(failure), due);
+}
+
+void EtcdWire::finish(const std::shared_ptr<Call>& call, std::optional<Failure> failure, Due& due) {
     call->finish(std::move(failure), due);
+    spent_.push_back(call);
 }
 
 Failure EtcdWire::timed_out() const {

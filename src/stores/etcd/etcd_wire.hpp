@@ -79,11 +79,13 @@ private:
     void attempted(const std::shared_ptr<Call>& call, Due& due) override;
     void unserved(const std::shared_ptr<Call>& call, Moment now, Due& due);
     void give_up(const std::shared_ptr<Call>& call, Failure failure, Due& due);
+    void finish(const std::shared_ptr<Call>& call, std::optional<Failure> failure, Due& due);
     Failure timed_out() const;
 
     bool may_send() const { return cluster_.user.empty() || known_; }
     void authenticate(Moment now);
     void authenticated(AnswerTo<messages::AuthenticateRequest> answer);
+    static void require_leader(grpc::ClientContext& context);
     void identify(grpc::ClientContext& context) const;
 
     const Cluster cluster_;
@@ -96,6 +98,8 @@ private:
 
     std::set<std::shared_ptr<Call>> under_way_;
     std::deque<std::shared_ptr<Call>> outbox_;  ///< to be sent when that is possible
+    /// Done with. What freeing them costs is paid while the next one is under way.
+    std::vector<std::shared_ptr<Call>> spent_;
     bool closed_ = false;
 
     std::string token_;

@@ -1,6 +1,7 @@
 #include "stores/etcd/line_keys.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <tuple>
 
@@ -12,12 +13,14 @@ namespace holdfast::inline v0::etcd {
 namespace {
 
 /// As Go prints it: a lease is never negative.
-std::string hexadecimal(std::uint64_t number) {
-    std::string text(16, '\0');
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), number, 16);
-    text.resize(static_cast<std::size_t>(end.ptr - text.data()));
-    return text;
+void append_hexadecimal(std::string& text, std::uint64_t number) {
+    std::array<char, 16> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16);
+    text.append(digits.data(), end.ptr);
 }
+
+/// As long as what stands behind the name usually is.
+constexpr std::size_t rest_of_key = 24;
 
 bool is_hexadecimal(std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -26,16 +29,23 @@ bool is_hexadecimal(std::string_view text) {
 }  // namespace
 
 std::string line_start(std::string_view resource) {
-    return std::string(resource) + "/";
+    std::string start;
+    start.reserve(resource.size() + rest_of_key);
+    return start.append(resource).append("/");
 }
 
 std::string key_of(std::string_view resource, std::int64_t lease, std::uint64_t slot) {
-    return line_start(resource) + hexadecimal(static_cast<std::uint64_t>(lease)) + "-" +
-           hexadecimal(slot);
+    std::string key = line_start(resource);
+    append_hexadecimal(key, static_cast<std::uint64_t>(lease));
+    key += '-';
+    append_hexadecimal(key, slot);
+    return key;
 }
 
 std::string guard_of(std::string_view resource, const Nonce& nonce) {
-    return std::string(resource) + "!/" + listed::uuid_of(nonce);
+    std::string key;
+    key.reserve(resource.size() + 2 + listed::uuid_size);
+    return key.append(resource).append("!/").append(listed::uuid_of(nonce));
 }
 
 std::optional<std::string> resource_of(std::string_view key) {
@@ -57,8 +67,10 @@ std::optional<Seat> seat_of(const messages::KeyValue& pair, std::string_view sta
     if (!key.starts_with(start) || pair.lease() == 0) return std::nullopt;
     const std::string_view name = key.substr(start.size());
     Seat seat{.node = pair.key(), .order = pair.create_revision()};
-    // Theirs: exclusive, whatever its value.
-    if (name == hexadecimal(static_cast<std::uint64_t>(pair.lease()))) return seat;
+    // Exclusive, whatever its value.
+    std::string theirs;
+    append_hexadecimal(theirs, static_cast<std::uint64_t>(pair.lease()));
+    if (name == theirs) return seat;
     const auto dash = name.find('-');
     const auto note = listed::note_in(pair.value());
     if (dash == std::string_view::npos || !note) return std::nullopt;

@@ -16,7 +16,7 @@ enum class Depth : std::uint8_t { last_two, whole_line };
 void look(Common& common, const Member& member, Depth depth, const LookFlight& flight) {
     const auto up_to = static_cast<std::int64_t>(member.fence);
     const auto operation =
-        depth == Depth::last_two ? list_last_two(member.path, up_to) : list(member.path, up_to);
+        depth == Depth::last_two ? list_last(2, member.path, up_to) : list(member.path, up_to);
     common.submit(
         operation.request_range(), [member, depth, flight](Common& alive, const Answer& answer) {
             if (!answer.result.ok()) return flight->complete(answer.result.failure());

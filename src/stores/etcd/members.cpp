@@ -1,10 +1,16 @@
 #include "stores/etcd/members.hpp"
 
+#include <algorithm>
+#include <chrono>
+
 #include "stores/etcd/channel.hpp"
 
 namespace holdfast::inline v0::etcd {
 
 namespace {
+
+/// Members notice the loss of their leader after the time of an election, a second usually.
+constexpr std::chrono::milliseconds unnoticed{100};
 
 /// Clients spread over the members.
 std::size_t any_of(std::size_t count) {
@@ -20,6 +26,7 @@ Members::Members(const Cluster& cluster) : current_(any_of(cluster.members.size(
 void Members::failed(std::size_t member, Moment now) {
     if (member != current_) return;
     current_ = (current_ + 1) % channels_.size();
+    led_at_ = {};
     if (++failed_in_row_ % channels_.size() == 0) backoff_.failed(now);
 }
 
@@ -27,6 +34,14 @@ void Members::answered() noexcept {
     if (failed_in_row_ == 0) return;
     failed_in_row_ = 0;
     backoff_.succeeded();
+}
+
+void Members::served(std::size_t member, Moment sent) noexcept {
+    if (member == current_) led_at_ = std::max(led_at_, sent);
+}
+
+bool Members::has_leader(Moment now) const noexcept {
+    return now < led_at_ + unnoticed;
 }
 
 }  // namespace holdfast::inline v0::etcd

@@ -32,9 +32,15 @@ public:
     void failed(std::size_t member, Moment now);
     void answered() noexcept;
 
+    /// It has done what was sent then, which none does without a leader.
+    void served(std::size_t member, Moment sent) noexcept;
+    /// Whether the one that is asked had a leader so lately that it could not know of its loss.
+    bool has_leader(Moment now) const noexcept;
+
 private:
     std::vector<std::shared_ptr<grpc::Channel>> channels_;
     std::size_t current_;
+    Moment led_at_{};
     std::size_t failed_in_row_ = 0;
     net::Backoff backoff_;
 };

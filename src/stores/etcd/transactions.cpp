@@ -59,11 +59,11 @@ RequestOp list(const std::string& start, std::int64_t up_to) {
     return operation;
 }
 
-RequestOp list_last_two(const std::string& start, std::int64_t up_to) {
+RequestOp list_last(int count, const std::string& start, std::int64_t up_to) {
     RequestOp operation = list(start, up_to);
     auto& request = *operation.mutable_request_range();
     request.set_sort_order(RangeRequest::DESCEND);
-    request.set_limit(2);
+    request.set_limit(count);
     return operation;
 }
 

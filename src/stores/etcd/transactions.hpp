@@ -27,7 +27,7 @@ messages::RequestOp remove(std::string key);
 messages::RequestOp read(std::string key);
 /// All that begin like this, in the order in which they came; up to that revision, if one is given.
 messages::RequestOp list(const std::string& start, std::int64_t up_to = 0);
-/// The last two of them, the last one first.
-messages::RequestOp list_last_two(const std::string& start, std::int64_t up_to = 0);
+/// The last of them, so many, the last one first.
+messages::RequestOp list_last(int count, const std::string& start, std::int64_t up_to = 0);
 
 }  // namespace holdfast::inline v0::etcd

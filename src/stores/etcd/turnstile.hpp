@@ -1,6 +1,6 @@
 #pragma once
 
-#include <deque>
+#include <list>
 #include <map>
 #include <mutex>
 #include <string>
@@ -21,7 +21,7 @@ public:
 private:
     std::mutex mutex_;
     /// Of lines that somebody is about to come into: those behind it.
-    std::map<std::string, std::deque<Callback<void()>>> waiting_;
+    std::map<std::string, std::list<Callback<void()>>> waiting_;
 };
 
 }  // namespace holdfast::inline v0::etcd

@@ -1,5 +1,6 @@
 #include "stores/listed/note.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "stores/listed/uuid.hpp"
@@ -9,20 +10,17 @@ namespace holdfast::inline v0::listed {
 namespace {
 
 constexpr std::string_view first_line = "holdfast\n";
+/// Of all but the owner and the host.
+constexpr std::size_t usual_size = 140;
 
 /// A value stays on its line.
-std::string on_one_line(std::string_view value) {
-    std::string text;
-    for (const char c : value) {
-        if (c == '\n') {
-            text += "\\n";
-        } else if (c == '\\') {
-            text += "\\\\";
-        } else {
-            text += c;
-        }
+void append_on_one_line(std::string& text, std::string_view value) {
+    while (!value.empty()) {
+        const auto plain = std::min(value.find_first_of("\n\\"), value.size());
+        text += value.substr(0, plain);
+        if (plain < value.size()) text += value[plain] == '\n' ? "\\n" : "\\\\";
+        value.remove_prefix(std::min(plain + 1, value.size()));
     }
-    return text;
 }
 
 std::string as_it_was(std::string_view text) {
@@ -71,14 +69,18 @@ void read_line(std::string_view line, Note& note) {
 }  // namespace
 
 std::string note_of(const Contender& contender) {
-    std::string note(first_line);
-    note += "owner=" + on_one_line(contender.owner);
-    note += "\nhost=" + on_one_line(contender.host);
-    note += "\npid=" + std::to_string(contender.pid);
-    note +=
-        "\nshare=" + std::to_string(contender.weight) + "/" + std::to_string(contender.capacity);
-    note += "\nlease_ms=" + std::to_string(contender.lease.count());
-    note += "\nnonce=" + uuid_of(contender.nonce) + "\n";
+    std::string note;
+    note.reserve(usual_size + contender.owner.size() + contender.host.size());
+    note += first_line;
+    note += "owner=";
+    append_on_one_line(note, contender.owner);
+    note += "\nhost=";
+    append_on_one_line(note, contender.host);
+    note.append("\npid=").append(std::to_string(contender.pid));
+    note.append("\nshare=").append(std::to_string(contender.weight));
+    note.append("/").append(std::to_string(contender.capacity));
+    note.append("\nlease_ms=").append(std::to_string(contender.lease.count()));
+    note.append("\nnonce=").append(uuid_of(contender.nonce)).append("\n");
     return note;
 }
 

@@ -13,11 +13,12 @@ bool is_dash(std::size_t place) {
 }  // namespace
 
 std::string uuid_of(const Nonce& nonce) {
-    std::string text;
+    std::string text(uuid_size, '-');
+    std::size_t place = 0;
     for (const std::byte byte : nonce.bytes) {
-        if (is_dash(text.size())) text += '-';
-        text += digits[std::to_integer<unsigned>(byte) >> 4U];
-        text += digits[std::to_integer<unsigned>(byte) & 0xfU];
+        if (is_dash(place)) ++place;
+        text[place++] = digits[std::to_integer<unsigned>(byte) >> 4U];
+        text[place++] = digits[std::to_integer<unsigned>(byte) & 0xfU];
     }
     return text;
 }

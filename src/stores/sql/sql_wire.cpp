@@ -265,7 +265,7 @@ void SqlWire::serve_pushes(Moment now, Due& due) {
             .open_until = now + address_.connect_timeout};
     }
     Session& session = *pushes_->session;
-    advance_pushes(now);
+    advance_pushes(now, due);
     const bool opening = session.state() == Session::State::opening;
     if (session.state() == Session::State::broken || (opening && now >= pushes_->open_until)) {
         return pushes_lost(now, due);
@@ -282,12 +282,13 @@ void SqlWire::serve_pushes(Moment now, Due& due) {
     }
 }
 
-/// What was told is mostly answered by a request, and somebody waits for that one.
-void SqlWire::advance_pushes(Moment now) {
+/// What was told is mostly answered by a request, and somebody waits for what comes of that one.
+void SqlWire::advance_pushes(Moment now, const Due& due) {
     Session& session = *pushes_->session;
     if (session.can_wait()) {
         if (!listen_again_by_) listen_again_by_ = now + longest_awake;
         const bool busy =
+            !due.empty() ||
             std::ranges::any_of(slots_, [](const Slot& slot) { return slot.request != nullptr; });
         if (busy && now < *listen_again_by_) return;
     }

@@ -101,7 +101,7 @@ private:
     void open_more(Moment now);
     void expire(Moment now, Due& due);
     void serve_pushes(Moment now, Due& due);
-    void advance_pushes(Moment now);
+    void advance_pushes(Moment now, const Due& due);
     void pushes_lost(Moment now, Due& due);
     void missed(Due& due);
     std::optional<Moment> earliest(std::optional<Moment> until) const;

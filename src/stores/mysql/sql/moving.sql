@@ -52,6 +52,18 @@ BEGIN
     CALL holdfast_1_ring(its_client);
 END;
 
+-- Whoever waits first now is to look when something ahead of it ends.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_tell_stand_by(IN in_line BINARY(32), IN now_is BIGINT)
+SQL SECURITY INVOKER
+BEGIN
+    DECLARE its_nonce, its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
+    SELECT nonce, client INTO its_nonce, its_client FROM holdfast_contenders
+        WHERE line = in_line AND phase = 'waiting' AND lease_end > now_is ORDER BY ticket LIMIT 1;
+    IF its_nonce IS NOT NULL THEN
+        CALL holdfast_1_tell_to_look(in_line, its_nonce, its_client, now_is);
+    END IF;
+END;
+
 -- Fifo: reserves places for the first in line until one does not fit. That is the stand-by, and is
 -- told when there was another before. Barging: reserves nothing, and tells those that would fit:
 -- their renewals decide. The first that does not fit is to look whether they came. Whoever is

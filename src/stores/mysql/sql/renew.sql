@@ -9,7 +9,6 @@ SQL SECURITY INVOKER
 body: BEGIN
     DECLARE its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin;
     DECLARE its_ticket, its_weight, its_fence, its_lease_end, room BIGINT;
-    DECLARE next, next_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
     SELECT phase, ticket, weight, fence, lease_end
         INTO its_phase, its_ticket, its_weight, its_fence, its_lease_end FROM holdfast_contenders
         WHERE line = line_id AND nonce = its_nonce AND phase <> 'left';
@@ -55,12 +54,7 @@ body: BEGIN
         WHERE line = line_id AND nonce = its_nonce;
     IF its_phase = 'waiting' THEN
         -- A barger left the line from wherever it stood: whoever is first now must know.
-        SELECT nonce, client INTO next, next_client FROM holdfast_contenders
-            WHERE line = line_id AND phase = 'waiting' AND lease_end > now_is
-            ORDER BY ticket LIMIT 1;
-        IF next IS NOT NULL THEN
-            CALL holdfast_1_tell_to_look(line_id, next, next_client, now_is);
-        END IF;
+        CALL holdfast_1_tell_stand_by(line_id, now_is);
     END IF;
     CALL holdfast_1_answer(its_end, 3, its_ticket, its_fence, -1);
 END;

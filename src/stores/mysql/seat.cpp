@@ -1,7 +1,13 @@
 #include "stores/mysql/seat.hpp"
 
+#include <openssl/evp.h>
+
+#include <array>
 #include <functional>
+#include <new>
 #include <string_view>
+
+#include "stores/sql/words.hpp"
 
 namespace holdfast::inline v0::mysql {
 
@@ -15,12 +21,22 @@ constexpr std::string_view now = "TIMESTAMPDIFF(MICROSECOND,DATE'1970-01-01',SYS
 /// Only a planted fence is so large: what refuses it is in the procedures.
 constexpr std::string_view fence_is_sane = "last_fence<9007199254740991";
 
+/// As the procedures have it, where the server does it.
+std::string id_of(std::string_view name) {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+    unsigned size = 0;
+    if (EVP_Digest(name.data(), name.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
+        throw std::bad_alloc();
+    }
+    return sql::hex_of({reinterpret_cast<const char*>(digest.data()), size});
+}
+
 /// The words of a call, as calls.cpp has them in order. They need no escapes.
 class Words {
 public:
     explicit Words(const sql::Call& call) : words_(call.rows.front()) {}
     std::string operator[](std::size_t i) const { return "'" + words_[i] + "'"; }
-    std::string where() const { return " WHERE id=UNHEX(SHA2(" + (*this)[0] + ",256))"; }
+    std::string where() const { return " WHERE id=x'" + id_of(words_[0]) + "'"; }
 
 private:
     const std::vector<std::string>& words_;

@@ -57,9 +57,11 @@ TEST_F(MysqlSeat, GoesFromHolderToHolder) {
     auto next = waiting.get();
     EXPECT_GT(next.fence(), hold.fence());
     EXPECT_TRUE(seat_is_taken());
-    EXPECT_EQ(contenders(), "0");
+    EXPECT_EQ(client_.inspect("orders").at(0).holders.size(), 1U);
+    EXPECT_EQ(waiters_of(client_, "orders"), 0U) << "its row of the time when it waited is shown";
     EXPECT_EQ(next.release(), Released::in_time);
     EXPECT_FALSE(seat_is_taken());
+    EXPECT_EQ(contenders(), "0");
     EXPECT_EQ(of_line("crowd"), "0");
 }
 

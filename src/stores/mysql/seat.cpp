@@ -53,8 +53,9 @@ std::string taking(const Words& word) {
            word[1] + ",seat_client=" + word[2] + ",seat_owner=" + word[3] +
            ",seat_host=" + word[4] + ",seat_pid=" + word[5] + ",capacity=" + word[7] +
            ",fairness=" + word[8] + ",seat_lease_end=seat_since+1000*" + word[10] +
-           ",seat_claim_end=0" + word.where() + " AND seat_nonce='' AND crowd=0 AND " +
-           std::string(fence_is_sane) + " AND last_ticket<9007199254740991";
+           ",seat_claim_end=0,seat_waited=0" + word.where() +
+           " AND seat_nonce='' AND crowd=0 AND " + std::string(fence_is_sane) +
+           " AND last_ticket<9007199254740991";
 }
 
 /// Of one that is offered the seat, or has it: the row is locked before any other is looked at.

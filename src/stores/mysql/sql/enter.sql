@@ -121,7 +121,7 @@ body: BEGIN
         CALL holdfast_1_answer(its_end, 3, line_ticket, its_fence, -1);
     ELSE
         -- What would come after it does not.
-        CALL holdfast_1_still_waiting(line_id, its_nonce, line_ticket, now_is, TRUE);
+        CALL holdfast_1_still_waiting(line_id, seat, its_nonce, line_ticket, now_is, TRUE);
     END IF;
 END;
 

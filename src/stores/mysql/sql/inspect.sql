@@ -13,7 +13,7 @@ BEGIN
             GREATEST((now_is - since) DIV 1000, 0), ticket
         FROM holdfast_lines JOIN holdfast_contenders ON line = id
         WHERE LEFT(name, LENGTH(prefix)) = prefix AND phase <> 'left' AND lease_end > now_is
-            AND nonce <> REPEAT('0', 32)
+            AND nonce <> seat_nonce AND nonce <> REPEAT('0', 32)
     UNION ALL SELECT name, capacity, fairness,
             IF(seat_claim_end = 0 OR seat_claim_end > now_is, 'holder', 'waiter'),
             seat_nonce, seat_owner, capacity, IF(seat_claim_end = 0, seat_fence, 0),
@@ -37,6 +37,7 @@ BEGIN
             GREATEST((now_is - since) DIV 1000, 0), ticket
         FROM holdfast_lines JOIN holdfast_contenders ON line = id
         WHERE id = UNHEX(SHA2(its_name, 256)) AND phase <> 'left' AND lease_end > now_is
+            AND nonce <> seat_nonce
     UNION ALL SELECT name, capacity, fairness,
             IF(seat_claim_end = 0 OR seat_claim_end > now_is, 'holder', 'waiter'),
             seat_nonce, seat_owner, capacity, IF(seat_claim_end = 0, seat_fence, 0),

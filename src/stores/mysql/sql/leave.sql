@@ -19,7 +19,7 @@ body: BEGIN
     SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6));
     IF seat <> '' THEN
         IF seat <> its_nonce AND seat_end > now_is THEN
-            CALL holdfast_1_wait_for_seat(line_id, its_nonce, NULL, now_is, its_end, done);
+            CALL holdfast_1_wait_for_seat(line_id, seat, its_nonce, NULL, now_is, its_end, done);
         END IF;
         IF done THEN LEAVE body; END IF;
         CALL holdfast_1_unseat(line_id);
@@ -57,7 +57,7 @@ body: BEGIN
         AND its_weight <= line_capacity - held) THEN
         CALL holdfast_1_answer(its_end, 2, its_ticket, 0, -1);
     ELSE
-        CALL holdfast_1_still_waiting(line_id, its_nonce, its_ticket, now_is, its_end);
+        CALL holdfast_1_still_waiting(line_id, '', its_nonce, its_ticket, now_is, its_end);
     END IF;
 END;
 
@@ -112,13 +112,13 @@ BEGIN
     DECLARE next_owner, next_host TEXT CHARACTER SET ascii COLLATE ascii_bin;
     DECLARE next_ticket, next_weight, next_lease_end, next_since, next_pid BIGINT;
     DECLARE had_all, freed BOOLEAN DEFAULT TRUE;
-    DECLARE passed_on BOOLEAN DEFAULT FALSE;
+    DECLARE waited, passed_on BOOLEAN DEFAULT FALSE;
     IF its_end = 2 THEN START TRANSACTION; END IF;
     read_line: LOOP
         SELECT id, capacity, fairness, crowd, seat_nonce, seat_ticket, seat_fence, seat_lease_end,
-                IF(seat_claim_end = 0, 'admitted', 'offered')
+                seat_waited, IF(seat_claim_end = 0, 'admitted', 'offered')
             INTO line_id, line_capacity, line_fairness, line_crowd, seat, its_ticket, its_fence,
-                its_lease_end, its_phase
+                its_lease_end, waited, its_phase
             FROM holdfast_lines WHERE id = UNHEX(SHA2(its_name, 256)) FOR UPDATE;
         IF line_id IS NOT NULL OR its_tombstone = 0 THEN LEAVE read_line; END IF;
         CALL holdfast_1_make(its_name);
@@ -129,6 +129,7 @@ BEGIN
             CALL holdfast_1_unseat(line_id);
             SET line_crowd = line_crowd + 1;
         END IF;
+        SET waited = FALSE;
         CALL holdfast_1_take_out(line_id, its_nonce, line_capacity, its_phase, its_ticket,
                                  its_fence, its_lease_end, had_all, freed);
     END IF;
@@ -138,10 +139,14 @@ BEGIN
                 INTO next, next_client, next_owner, next_host, next_ticket, next_weight,
                     next_lease_end, next_since, next_pid
                 FROM holdfast_contenders
-                WHERE line = line_id AND phase = 'waiting' ORDER BY ticket LIMIT 1;
+                WHERE line = line_id AND phase = 'waiting' AND nonce <> its_nonce
+                ORDER BY ticket LIMIT 1;
         END IF;
         IF next IS NULL THEN
             UPDATE holdfast_lines SET seat_nonce = '', seat_told_to = '' WHERE id = line_id;
+            IF waited THEN
+                DELETE FROM holdfast_contenders WHERE line = line_id AND nonce = its_nonce;
+            END IF;
             IF line_crowd > 0 THEN
                 DELETE FROM holdfast_contenders
                     WHERE line = line_id AND phase = 'left' AND lease_end <= now_is;
@@ -153,18 +158,23 @@ BEGIN
                 SET seat_nonce = next, seat_ticket = next_ticket, seat_fence = 0,
                     seat_lease_end = next_lease_end, seat_claim_end = now_is + 1000000,
                     seat_since = next_since, seat_client = next_client, seat_owner = next_owner,
-                    seat_host = next_host, seat_pid = next_pid, seat_told_to = next_client,
-                    crowd = crowd - 1
+                    seat_host = next_host, seat_pid = next_pid, seat_waited = TRUE,
+                    seat_told_to = next_client, crowd = crowd - waited
                 WHERE id = line_id;
             CALL holdfast_1_ring(next_client);
-            DELETE FROM holdfast_contenders WHERE line = line_id AND nonce = next;
-            IF line_crowd > 1 THEN CALL holdfast_1_tell_stand_by(line_id, now_is); END IF;
+            IF waited THEN
+                DELETE FROM holdfast_contenders WHERE line = line_id AND nonce = its_nonce;
+            END IF;
+            IF line_crowd > 1 + waited THEN
+                CALL holdfast_1_tell_stand_by(line_id, next, now_is);
+            END IF;
             SET passed_on = TRUE;
         END IF;
     END IF;
     IF its_phase IS NOT NULL AND NOT passed_on THEN
         IF seat = its_nonce THEN
             UPDATE holdfast_lines SET seat_nonce = '', seat_told_to = '' WHERE id = line_id;
+            DELETE FROM holdfast_contenders WHERE line = line_id AND nonce = its_nonce;
         END IF;
         CALL holdfast_1_advance(line_id, line_capacity, line_fairness, now_is, its_nonce, freed,
                                 room);

@@ -80,16 +80,18 @@ BEGIN
 END;
 
 -- What one that waits is answered: the first that waits and was not passed over is the stand-by,
--- and looks when something ahead ends.
+-- and looks when something ahead ends. `seat`: who has the seat, and is not meant by its row.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_still_waiting(
-    IN in_line BINARY(32), IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
+    IN in_line BINARY(32), IN seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
+    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
     IN its_ticket BIGINT, IN now_is BIGINT, IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE look BIGINT DEFAULT -1;
     DECLARE stand_by CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
     SELECT nonce INTO stand_by FROM holdfast_contenders
-        WHERE line = in_line AND phase = 'waiting' AND lease_end > now_is ORDER BY ticket LIMIT 1;
+        WHERE line = in_line AND phase = 'waiting' AND lease_end > now_is AND nonce <> seat
+        ORDER BY ticket LIMIT 1;
     IF stand_by = its_nonce THEN CALL holdfast_1_look(in_line, now_is, look); END IF;
     CALL holdfast_1_answer(its_end, 1, its_ticket, 0, look);
 END;

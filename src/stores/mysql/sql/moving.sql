@@ -53,12 +53,15 @@ BEGIN
 END;
 
 -- Whoever waits first now is to look when something ahead of it ends.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_tell_stand_by(IN in_line BINARY(32), IN now_is BIGINT)
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_tell_stand_by(
+    IN in_line BINARY(32), IN seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
+    IN now_is BIGINT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE its_nonce, its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
     SELECT nonce, client INTO its_nonce, its_client FROM holdfast_contenders
-        WHERE line = in_line AND phase = 'waiting' AND lease_end > now_is ORDER BY ticket LIMIT 1;
+        WHERE line = in_line AND phase = 'waiting' AND lease_end > now_is AND nonce <> seat
+        ORDER BY ticket LIMIT 1;
     IF its_nonce IS NOT NULL THEN
         CALL holdfast_1_tell_to_look(in_line, its_nonce, its_client, now_is);
     END IF;

@@ -34,7 +34,7 @@ body: BEGIN
             WHERE line = line_id AND nonce = its_nonce;
         IF its_phase = 'waiting' AND (its_fairness = 'f' OR its_weight > room) THEN
             SET @holdfast_stopped = TRUE;
-            CALL holdfast_1_still_waiting(line_id, its_nonce, its_ticket, now_is, its_end);
+            CALL holdfast_1_still_waiting(line_id, '', its_nonce, its_ticket, now_is, its_end);
             LEAVE body;
         END IF;
     END IF;
@@ -54,7 +54,7 @@ body: BEGIN
         WHERE line = line_id AND nonce = its_nonce;
     IF its_phase = 'waiting' THEN
         -- A barger left the line from wherever it stood: whoever is first now must know.
-        CALL holdfast_1_tell_stand_by(line_id, now_is);
+        CALL holdfast_1_tell_stand_by(line_id, '', now_is);
     END IF;
     CALL holdfast_1_answer(its_end, 3, its_ticket, its_fence, -1);
 END;
@@ -93,7 +93,8 @@ body: BEGIN
     END IF;
     IF seat <> '' THEN
         IF seat <> its_nonce AND seat_end > now_is THEN
-            CALL holdfast_1_wait_for_seat(line_id, its_nonce, its_lease, now_is, its_end, done);
+            CALL holdfast_1_wait_for_seat(line_id, seat, its_nonce, its_lease, now_is, its_end,
+                                          done);
         END IF;
         IF done THEN LEAVE body; END IF;
         CALL holdfast_1_unseat(line_id);

@@ -14,7 +14,10 @@ BEGIN
         SELECT id, seat_nonce, IF(seat_claim_end = 0, 'admitted', 'offered'), seat_ticket, capacity,
                 seat_fence, seat_lease_end, seat_claim_end, seat_since, seat_client, seat_owner,
                 seat_host, seat_pid, 'o', IF(seat_told_to = '', 0, seat_claim_end)
-            FROM holdfast_lines WHERE id = in_line;
+            FROM holdfast_lines WHERE id = in_line
+        ON DUPLICATE KEY UPDATE phase = IF(seat_claim_end = 0, 'admitted', 'offered'),
+            fence = seat_fence, lease_end = seat_lease_end, claim_end = seat_claim_end,
+            since = seat_since, told = 'o', told_at = IF(seat_told_to = '', 0, seat_claim_end);
     UPDATE holdfast_lines SET seat_nonce = '', seat_told_to = '', crowd = crowd + 1
         WHERE id = in_line;
 END;
@@ -29,7 +32,8 @@ END IF;
 -- One that waits while another has the seat: extends its lease, unless that is NULL, and shows where
 -- it stands. `done` is false when it does not wait, or its lease is over.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_wait_for_seat(
-    IN in_line BINARY(32), IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
+    IN in_line BINARY(32), IN seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
+    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
     IN its_lease BIGINT, IN now_is BIGINT, IN its_end INT, OUT done BOOLEAN)
 SQL SECURITY INVOKER
 BEGIN
@@ -41,6 +45,6 @@ BEGIN
         UPDATE holdfast_contenders
             SET told_at = 0, lease_end = COALESCE(now_is + its_lease * 1000, lease_end)
             WHERE line = in_line AND nonce = its_nonce;
-        CALL holdfast_1_still_waiting(in_line, its_nonce, its_ticket, now_is, its_end);
+        CALL holdfast_1_still_waiting(in_line, seat, its_nonce, its_ticket, now_is, its_end);
     END IF;
 END;

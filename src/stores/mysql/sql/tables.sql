@@ -2,8 +2,10 @@
 -- after its last fence, so that fences rise; sweeping removes it then.
 --
 -- In it is a seat for one contender that takes all there is, so that a free resource is taken, given
--- back and claimed by one statement on one row. Whoever has the seat is not among the contenders,
--- and nobody there holds. What looks at all holders first takes it from the seat (holdfast_1_unseat).
+-- back and claimed by one statement on one row. While somebody has the seat, nobody among the
+-- contenders holds. If it waited before, its row of that time is still there (seat_waited), and says
+-- nothing: to delete it would delay the hand-over. What looks at all holders first takes the one in
+-- the seat out of it (holdfast_1_unseat).
 CREATE TABLE IF NOT EXISTS holdfast_lines (
     id             BINARY(32) NOT NULL PRIMARY KEY, -- SHA-256 of the name, which may be long
     name           TEXT     NOT NULL,               -- with every unusual byte as %XX
@@ -22,6 +24,7 @@ CREATE TABLE IF NOT EXISTS holdfast_lines (
     seat_owner     TEXT,
     seat_host      TEXT,
     seat_pid       INT      NOT NULL DEFAULT 0,
+    seat_waited    BOOLEAN  NOT NULL DEFAULT FALSE,
     seat_told_to   CHAR(32) NOT NULL DEFAULT '',    -- the client, until it knows that it is offered
     KEY holdfast_told_seat (seat_told_to)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET ascii COLLATE ascii_bin;

@@ -109,6 +109,25 @@ TEST_F(MysqlSeat, IsTakenAgainThoughRowsOfWaitersWereDeletedByHand) {
     EXPECT_EQ(of_line("crowd"), "0");
 }
 
+TEST_F(MysqlSeat, OfOneThatWaitedIsNotMistakenForAnEmptyLineAfterSweeping) {
+    client_.mutex("orders").acquire().release();
+    auto hold = client_.mutex("orders").acquire();
+    Acquiring waiting(other_, "orders");
+    ASSERT_TRUE(await([&] { return waiters_of(client_, "orders") == 1; }));
+    EXPECT_EQ(hold.release(), Released::in_time);
+    auto next = waiting.get();
+    server_.query("UPDATE locks.holdfast_contenders SET lease_end = 1");
+    EXPECT_EQ(sweep(server_.url()).contenders, 0U);
+    Acquiring last(client_, "orders");
+    ASSERT_TRUE(await([&] { return waiters_of(other_, "orders") == 1; }));
+    EXPECT_EQ(next.release(), Released::in_time);
+    auto held = last.get();
+    EXPECT_NE(of_line("crowd"), "0");
+    EXPECT_FALSE(others_get_it());
+    EXPECT_EQ(held.release(), Released::in_time);
+    EXPECT_EQ(contenders(), "0");
+}
+
 TEST_F(MysqlSeat, OfADeadHolderIsSwept) {
     client_.mutex("orders").acquire().release();
     auto hold = client_.mutex("orders", {.lease = 30s}).acquire();

@@ -73,7 +73,7 @@ BEGIN
     END LOOP;
     SET line_id = '';
     each_line: LOOP
-        SET line_capacity = NULL;
+        SET line_capacity = NULL, seat = '';
         SELECT MIN(line) INTO line_id FROM holdfast_contenders
             WHERE line > line_id AND lease_end <= now_is;
         IF line_id IS NULL THEN LEAVE each_line; END IF;
@@ -81,8 +81,9 @@ BEGIN
         SELECT capacity, fairness, seat_nonce INTO line_capacity, line_fairness, seat
             FROM holdfast_lines WHERE id = line_id FOR UPDATE;
         SELECT COUNT(*) INTO counted FROM holdfast_contenders WHERE line = line_id;
+        -- The row that whoever has the seat left there is its own to delete.
         DELETE FROM holdfast_contenders WHERE line = line_id AND lease_end <= now_is
-            AND (phase IN ('left', 'waiting', 'lapsed') OR line_capacity IS NULL);
+            AND nonce <> seat AND (phase IN ('left', 'waiting', 'lapsed') OR line_capacity IS NULL);
         IF seat = '' THEN
             CALL holdfast_1_advance(line_id, line_capacity, line_fairness, now_is, '', TRUE, room);
         END IF;

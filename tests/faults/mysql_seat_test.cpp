@@ -116,6 +116,7 @@ TEST_F(MysqlSeat, OfOneThatWaitedIsNotMistakenForAnEmptyLineAfterSweeping) {
     ASSERT_TRUE(await([&] { return waiters_of(client_, "orders") == 1; }));
     EXPECT_EQ(hold.release(), Released::in_time);
     auto next = waiting.get();
+    ASSERT_TRUE(seat_is_taken());
     server_.query("UPDATE locks.holdfast_contenders SET lease_end = 1");
     EXPECT_EQ(sweep(server_.url()).contenders, 0U);
     Acquiring last(client_, "orders");

@@ -9,14 +9,21 @@ body: BEGIN
     DECLARE line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin;
     DECLARE seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin DEFAULT '';
     DECLARE its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE its_ticket, its_weight, its_fence, its_lease_end, its_told_at BIGINT;
+    DECLARE its_ticket, its_weight, its_fence, its_lease_end, its_claim_end, its_told_at BIGINT;
     DECLARE done BOOLEAN DEFAULT FALSE;
     IF its_end = 2 THEN START TRANSACTION; END IF;
-    SELECT id, capacity, fairness, seat_nonce,
-            IF(seat_claim_end = 0, seat_lease_end, LEAST(seat_lease_end, seat_claim_end))
-        INTO line_id, line_capacity, line_fairness, seat, seat_end
+    SELECT id, capacity, fairness, seat_nonce, seat_ticket, seat_fence, seat_claim_end,
+            IF(seat_claim_end = 0 OR seat_nonce = its_nonce, seat_lease_end,
+               LEAST(seat_lease_end, seat_claim_end))
+        INTO line_id, line_capacity, line_fairness, seat, its_ticket, its_fence, its_claim_end,
+            seat_end
         FROM holdfast_lines WHERE id = UNHEX(SHA2(its_name, 256)) FOR UPDATE;
     SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6));
+    IF seat = its_nonce AND seat_end > now_is THEN
+        UPDATE holdfast_lines SET seat_told_to = '' WHERE id = line_id;
+        CALL holdfast_1_answer(its_end, IF(its_claim_end = 0, 3, 2), its_ticket, its_fence, -1);
+        LEAVE body;
+    END IF;
     IF seat <> '' THEN
         IF seat <> its_nonce AND seat_end > now_is THEN
             CALL holdfast_1_wait_for_seat(line_id, seat, its_nonce, NULL, now_is, its_end, done);

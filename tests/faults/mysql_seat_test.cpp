@@ -87,6 +87,13 @@ TEST_F(MysqlSeat, ThatIsEmptiedByHandIsToldAsALoss) {
     EXPECT_EQ(hold.loss(), Loss::ended);
 }
 
+TEST_F(MysqlSeat, IsNotTakenBesideAReaderWhoseLineWasDeletedByHand) {
+    auto mutex = client_.shared_mutex("orders");
+    const auto reader = mutex.acquire_shared();
+    server_.query("DELETE FROM locks.holdfast_lines");
+    EXPECT_THROW(static_cast<void>(other_.shared_mutex("orders").try_acquire()), Error);
+}
+
 TEST_F(MysqlSeat, IsTakenAgainThoughRowsOfWaitersWereDeletedByHand) {
     auto hold = client_.mutex("orders").acquire();
     {

@@ -140,6 +140,26 @@ TYPED_TEST_P(SqlFaults, AnEnterWhoseReplyIsLostAfterItsCommitIsOneContender) {
     EXPECT_TRUE(client.inspect().empty());
 }
 
+TYPED_TEST_P(SqlFaults, SeveralThatComeAgainWhileTheyWaitLockNobodyOut) {
+    const Client client = connect(this->url_behind());
+    const Client rival = connect(this->url());
+    auto hold = rival.mutex("b", {.lease = 1500ms}).acquire();
+    this->proxy_.lose_next_answer();
+    auto all = std::async(std::launch::async, [&] {
+        return client.multi_lock({"a", "b", "c"}, {.lease = 30s}).acquire();
+    });
+    ASSERT_TRUE(await([&] { return this->proxy_.lost() == 1; }));
+    ASSERT_TRUE(await([&] { return waiters_of(rival, "b") == 1; }));
+    // Whatever session does it: others see it.
+    auto other = client.mutex("other").acquire();
+    const auto attempt = rival.mutex("other").try_acquire();
+    EXPECT_FALSE(attempt);
+    EXPECT_EQ(hold.lengthen(2s), true);
+    EXPECT_EQ(hold.release(), Released::in_time);
+    all.get().release();
+    EXPECT_EQ(other.release(), Released::in_time);
+}
+
 TYPED_TEST_P(SqlFaults, ALeaveWhoseReplyIsLostDoesNotTouchTheSuccessor) {
     const Client client = connect(this->url_behind());
     const Client rival = connect(this->url());
@@ -228,7 +248,8 @@ REGISTER_TYPED_TEST_SUITE_P(
     SqlFaults, AKilledConnectionOfAHolderCostsNothing,
     KilledConnectionsOfAWaiterCostItALookAndNotItsPlace, ARestartKeepsHolderAndWaiter,
     AnEnterWhoseReplyIsLostAfterItsCommitIsOneContender,
-    ALeaveWhoseReplyIsLostDoesNotTouchTheSuccessor, ABlackHoleIsAnErrorInTimeAndTheHoldIsTold,
+    SeveralThatComeAgainWhileTheyWaitLockNobodyOut, ALeaveWhoseReplyIsLostDoesNotTouchTheSuccessor,
+    ABlackHoleIsAnErrorInTimeAndTheHoldIsTold,
     AHoldWhoseRowIsDeletedByHandIsToldAndTheNextHasALargerFence, ATableThatMissesAColumnIsNamed,
     TwoThatEnterAtTheSameMomentAreOneHolderAndOneBehindIt, TwentyProcessesCountExactly,
     TwentyProcessesCountExactlyWhileTheServerIsRestarted);

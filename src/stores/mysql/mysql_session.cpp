@@ -331,6 +331,13 @@ void MysqlSession::greeted() {
 
 void MysqlSession::bell_hung() {
     if (reply_.error) return fail(meaning_of(*reply_.error, address_).failure);
+    // Without its lock nobody would find the sleeper.
+    const bool hung = purpose_ == sql::Dialect::Purpose::requests ||
+                      (!reply_.rows.empty() && reply_.rows.back().back() == "1");
+    if (!hung) {
+        return fail({errc::unreachable, Effect::none,
+                     address_.shown() + ": an earlier connection of this client does not end"});
+    }
     state_ = State::idle;
     stage_ = Stage::requests;
     if (purpose_ == sql::Dialect::Purpose::requests) return;
@@ -350,7 +357,9 @@ void MysqlSession::sleep_again() {
 void MysqlSession::woken() {
     if (reply_.error) {
         const auto [remedy, failure] = meaning_of(*reply_.error, address_);
-        if (remedy != sql::Dialect::Remedy::again) return fail(failure);
+        const bool passes =
+            remedy == sql::Dialect::Remedy::again || remedy == sql::Dialect::Remedy::repeat;
+        if (!passes) return fail(failure);
         // Mostly a query that was killed: somebody woke us. What is done about that goes first.
         pushes_.emplace_back(sql::woken_by_somebody);
         awake_ = true;

@@ -27,6 +27,7 @@ public:
         none,
         schema,     ///< make what is missing, then again
         again,      ///< the same may succeed in a moment, and had no effect
+        repeat,     ///< the same may succeed in a moment, and may have been done
         reconnect,  ///< another server, or another session, may do it
     };
     struct Meaning {

@@ -142,6 +142,9 @@ void SqlWire::refused(Slot& slot, const ServerError& error, Due& due) {
             if (std::exchange(request.schema_made, true)) break;
             slot.making_schema = true;
             return slot.session->run(dialect_->schema());
+        case Dialect::Remedy::repeat:
+            request.repeated = true;
+            [[fallthrough]];
         case Dialect::Remedy::again:
             held_back_until_ = BootClock::now() + passing_trouble;
             request.trouble = std::move(meaning.failure);

@@ -140,4 +140,6 @@ IF NOT @holdfast_stopped THEN
     CALL holdfast_1_enter(its_name, its_nonce, its_client, its_owner, its_host, its_pid, its_weight,
                           its_capacity, its_fairness, its_patience, its_lease, its_reentry,
                           its_end);
+    -- What would come after it, and end the transaction, does not.
+    IF @holdfast_stopped THEN COMMIT; END IF;
 END IF;

@@ -5,11 +5,11 @@
 -- SYSDATE: NOW() stands still within a statement, and can be set.
 
 -- Makes a resource's row and locks it, with all of its lock: IGNORE would share it, and two who
--- share it wait for each other.
+-- share it wait for each other. With a crowd: it is not known that there is nobody.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_make(
     IN its_name TEXT CHARACTER SET ascii COLLATE ascii_bin)
 SQL SECURITY INVOKER
-INSERT INTO holdfast_lines (id, name) VALUES (UNHEX(SHA2(its_name, 256)), its_name)
+INSERT INTO holdfast_lines (id, name, crowd) VALUES (UNHEX(SHA2(its_name, 256)), its_name, 1)
     ON DUPLICATE KEY UPDATE name = name;
 
 -- The weight of all holders.
@@ -122,12 +122,13 @@ SQL SECURITY INVOKER
 BEGIN
     DECLARE awake VARCHAR(64) CHARACTER SET ascii DEFAULT CONCAT('holdfast_', its_client, '_awake');
     DECLARE news INT;
-    SELECT COUNT(*) INTO news FROM holdfast_contenders
-        WHERE client = its_client AND told_at > 0 AND FIND_IN_SET(told_at, seen) = 0
+    -- In this order: what is told with a seat may move to the contenders meanwhile, and not back.
+    SELECT COUNT(*) INTO news FROM holdfast_lines
+        WHERE seat_told_to = its_client AND FIND_IN_SET(seat_claim_end, seen) = 0
         LOCK IN SHARE MODE;
     IF news = 0 THEN
-        SELECT COUNT(*) INTO news FROM holdfast_lines
-            WHERE seat_told_to = its_client AND FIND_IN_SET(seat_claim_end, seen) = 0
+        SELECT COUNT(*) INTO news FROM holdfast_contenders
+            WHERE client = its_client AND told_at > 0 AND FIND_IN_SET(told_at, seen) = 0
             LOCK IN SHARE MODE;
     END IF;
     IF news = 0 THEN

@@ -25,6 +25,29 @@ struct MariadbSite {
     }
 };
 
+/// What a client sends for several that enter together, and may send again on another connection.
+std::string enter_together(const std::vector<std::string>& names) {
+    std::string text = "USE locks; START TRANSACTION; SET @holdfast_stopped = FALSE;";
+    for (const std::string& name : names) {
+        const std::string last = name == names.back() ? "1" : "0";
+        text += "CALL holdfast_1_enter_next('" + name +
+                "', 'nonce', 'client', 'owner', 'host', 7," + " 1, 1, 'f', 'w', 30000, 0, " + last +
+                ");";
+    }
+    return text + "SELECT @@in_transaction";
+}
+
+TEST(MariadbSeveral, ThatComeAgainWhileTheyWaitLeaveNoTransactionOpen) {
+    const MariadbServer server;
+    const Client client = connect(server.url());
+    server.query(
+        "USE locks; START TRANSACTION; CALL holdfast_1_enter('b', 'other', 'client', 'owner',"
+        " 'host', 7, 1, 1, 'f', 'w', 30000, 0, 1)");
+    const std::string text = enter_together({"a", "b", "c"});
+    EXPECT_TRUE(server.query(text).ends_with("\n0"));
+    EXPECT_TRUE(server.query(text).ends_with("\n0"));
+}
+
 }  // namespace
 INSTANTIATE_TYPED_TEST_SUITE_P(Mariadb, SqlFaults, MariadbSite);
 }  // namespace holdfast::test

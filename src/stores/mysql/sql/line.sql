@@ -50,9 +50,9 @@ BEGIN
     IF sleeper IS NOT NULL THEN KILL QUERY sleeper; END IF;
 END;
 
--- Wakes a client that is told something: told and told_at of a contender have been written. It
--- finds the row locked and waits for the commit; not for the disk, since rows are unlocked before a
--- commit waits for that. To end a sleep of one's own user needs no right.
+-- Wakes a client that is told something: told and told_at of a contender, or seat_told_to of a line,
+-- have been written. It finds the row locked and waits for the commit; not for the disk, since rows
+-- are unlocked before a commit waits for that. To end a sleep of one's own user needs no right.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_ring(
     IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin)
 SQL SECURITY INVOKER

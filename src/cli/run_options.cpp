@@ -34,6 +34,11 @@ OnLost on_lost_of(const std::string& text) {
     return text == "ignore" ? OnLost::ignore : OnLost::term;
 }
 
+Leftovers leftovers_of(const std::string& text) {
+    if (text == "wait") return Leftovers::wait;
+    return text == "end" ? Leftovers::end : Leftovers::leave;
+}
+
 std::chrono::nanoseconds duration_or_refuse(const char* option, const std::string& text) {
     if (const auto duration = parse_duration(text)) return *duration;
     const bool negative = text.starts_with('-') && parse_duration(text.substr(1));
@@ -61,9 +66,12 @@ void add_waiting(CLI::App& command, RunOptions& options) {
 }
 
 void add_share(CLI::App& command, RunOptions& options) {
-    auto* const shared = command.add_flag("-s,--shared", options.shared, "Share it with other -s");
+    auto* const shared = command.add_flag_callback(
+        "-s,--shared", [&] { options.side = Side::shared; }, "Share it with other -s");
     auto* const exclusive = command.add_flag_callback(
-        "-x,-e,--exclusive", [] {}, "Share it with nobody: the default");
+        "-x,-e,--exclusive", [&] { options.side = Side::exclusive; },
+        "Share it with nobody: the default. By name it is the writer of a read-write lock, which "
+        "Curator and Redisson tell from a mutex");
     auto* const slots = command
                             .add_option("-j,--slots", options.slots,
                                         "Let up to N in at once; all users must name the same N")
@@ -122,6 +130,13 @@ void add_ending(CLI::App& command, RunOptions& options) {
             },
             "End the command after this long")
         ->option_text("DURATION");
+    command
+        .add_option_function<std::string>(
+            "--leftovers", [&](const std::string& text) { options.leftovers = leftovers_of(text); },
+            "What a command leaves behind that ends by itself: leave it, wait for it with the "
+            "lock, or end it")
+        ->option_text("leave|wait|end")
+        ->check(CLI::IsMember({"leave", "wait", "end"}));
 }
 
 void add_command(CLI::App& command, RunOptions& options) {
@@ -134,8 +149,9 @@ void add_command(CLI::App& command, RunOptions& options) {
 }
 
 void check_together(const RunOptions& options) {
-    if (options.names.size() > 1 && (options.shared || options.slots)) {
-        throw CLI::ValidationError("several names are taken exclusively; leave out -s and -j");
+    if (options.names.size() > 1 && (options.side != Side::unnamed || options.slots)) {
+        throw CLI::ValidationError(
+            "several names are taken as mutexes, all of them or none; leave out -s, -x and -j");
     }
     if (options.kill_after && *options.kill_after > options.lock.lease / 2) {
         throw CLI::ValidationError("--kill-after",

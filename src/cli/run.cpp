@@ -18,6 +18,7 @@
 #include <holdfast/holdfast.hpp>
 
 #include "cli/command.hpp"
+#include "cli/connecting.hpp"
 #include "cli/descendants.hpp"
 #include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
@@ -27,7 +28,6 @@
 #include "cli/say.hpp"
 #include "cli/signals.hpp"
 #include "cli/steps.hpp"
-#include "cli/store.hpp"
 #include "cli/supervision.hpp"
 #include "cli/taking.hpp"
 #include "cli/warden.hpp"
@@ -209,7 +209,7 @@ private:
 
 int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pact, pid_t warden) {
     const Steps steps(options.verbose);
-    const Client client = connect_to(options.store);
+    const Client client = connect_unless_ended(options.store, signals);
     if (const Descriptor life(Descriptor::or_none(client.share_life(warden))); life.get() >= 0) {
         pact.leave_with_warden(life.get());
     }

@@ -16,17 +16,20 @@ constexpr const char* examples = R"(Examples:
   holdfast run -s catalogue -- ./read                  with other readers, without a writer
   holdfast run accounts/7 accounts/9 -- ./transfer     all of them or none
   holdfast run nightly -c './import && ./report'       by the shell
+  holdfast run -- -odd -- ./job                        a name that starts with a dash
 
 The command finds HOLDFAST_NAME, HOLDFAST_FENCE, HOLDFAST_OWNER and HOLDFAST_STORE in its
 environment; with several names, one name and one fence a line, in the order of the names. Give
 the fence to what the lock guards, so that it can refuse a late writer.
 
 When the hold is lost, or holdfast itself is killed or stands still, the command is ended with all
-that it has started before the next one gets in. Out of reach are those that changed their user
-(sudo), and everything when all of it is stopped or killed at one moment: use the fence.
+that it has started before the next one gets in. So is what it leaves behind when it ends by a TERM,
+INT or HUP that holdfast has passed on; when it ends by itself, --leftovers decides. Out of reach
+are those that changed their user (sudo), and what the command has started when all of holdfast is
+stopped or killed at one moment: use the fence.
 
-Exit code: the command's own, or 128 and its signal; 75 not acquired (or -E), 76 the hold was
-lost, 69 the store cannot be reached, 64 usage, 78 bad configuration, 124 --max-time, 126 and 127
+Exit code: the command's own, or 128 and its signal; 75 not acquired (or -E), 76 the hold was lost
+while the command ran, 69 the store cannot be reached, 64 usage, 78 bad configuration, 124 --max-time, 126 and 127
 as a shell, 70 an error of holdfast itself.)";
 
 OnLost on_lost_of(const std::string& text) {
@@ -49,11 +52,11 @@ std::chrono::nanoseconds duration_or_refuse(const char* option, const std::strin
 
 void add_waiting(CLI::App& command, RunOptions& options) {
     auto* const nonblock = command.add_flag_callback(
-        "-n,--nonblock", [&] { options.patience = std::chrono::nanoseconds::zero(); },
+        "-n,--nb,--nonblock", [&] { options.patience = std::chrono::nanoseconds::zero(); },
         "Do not wait: fail if it is held");
     command
         .add_option_function<std::string>(
-            "-w,--wait",
+            "-w,--wait,--timeout",
             [&](const std::string& text) { options.patience = duration_or_refuse("--wait", text); },
             "Wait for at most this long (500ms, 30s, 5m, 1h; a bare number is seconds)")
         ->option_text("DURATION")
@@ -86,7 +89,7 @@ void add_lock(CLI::App& command, RunOptions& options) {
         .add_option_function<std::string>(
             "--lease",
             [&](const std::string& text) {
-                options.lock.lease = std::chrono::floor<std::chrono::milliseconds>(
+                options.lock.lease = std::chrono::ceil<std::chrono::milliseconds>(
                     duration_or_refuse("--lease", text));
             },
             "How long the store waits for a holder that it does not hear of (30s)")

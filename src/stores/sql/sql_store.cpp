@@ -50,6 +50,9 @@ public:
         return list(calls_.inspect(prefix));
     }
     Pending<std::vector<Line>> look_at(const std::string& resource) override {
+        if (const auto objection = calls_.objection_to(resource)) {
+            return Failure{errc::invalid_argument, Effect::none, *objection};
+        }
         return list(calls_.look_at(resource));
     }
     Pending<Swept> sweep() override {

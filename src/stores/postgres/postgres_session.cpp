@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "stores/postgres/failures.hpp"
+#include "stores/postgres/postgres_scripts.hpp"
 
 namespace holdfast::inline v0::postgres {
 
@@ -47,10 +48,10 @@ std::string array_of(const std::vector<Words>& rows, std::size_t column) {
 }
 
 std::string function_of(const sql::Call& call) {
-    return "holdfast_1_" + std::string(call.verb) + (call.rows.size() == 1 ? "" : "_all");
+    return std::string(scripts::prefix) + call.verb + (call.rows.size() == 1 ? "" : "_all");
 }
 
-/// "SELECT holdfast_1_enter($1,$2)"
+/// "SELECT holdfast_01234567_enter($1,$2)"
 std::string text_of(const sql::Call& call) {
     std::string text = "SELECT " + function_of(call) + "(";
     for (std::size_t i = 1; i <= call.rows.front().size(); ++i) {

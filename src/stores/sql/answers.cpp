@@ -57,6 +57,16 @@ std::string in_words(std::uint64_t capacity, bool fifo) {
 /// How long a row of inspect is.
 constexpr std::size_t columns_of_place = 13;
 
+/// How many of all lines come before this id: it is a hash, and the next one anywhere.
+double share_before(std::string_view id) {
+    constexpr std::size_t bytes = 2;
+    const auto start = from_hex(id.substr(0, 2 * bytes)).value_or("");
+    if (start.size() != bytes) return 1.0;
+    const auto high = static_cast<unsigned char>(start[0]);
+    const auto low = static_cast<unsigned char>(start[1]);
+    return (high * 256.0 + low) / 65536.0;
+}
+
 /// Of one that holds by another library the owner comes in hexadecimal digits.
 std::string owner_in(const Row& row, bool foreign) {
     return (foreign ? from_hex(row[5]) : unescaped(row[5])).value_or(row[5]);
@@ -129,10 +139,13 @@ Result<std::vector<Line>> Answers::lines(const Reply& reply) const {
     return sorted;
 }
 
-Result<Swept> Answers::swept(const Reply& reply) const {
-    if (reply.rows.size() != 1 || reply.rows[0].size() != 2) return not_ours();
-    return Swept{.contenders = unsigned_in(reply.rows[0][0]),
-                 .resources = unsigned_in(reply.rows[0][1])};
+Result<SweepStep> Answers::swept(const Reply& reply) const {
+    if (reply.rows.size() != 1 || reply.rows[0].size() != 3) return not_ours();
+    const Row& row = reply.rows[0];
+    return SweepStep{
+        .removed = {.contenders = unsigned_in(row[0]), .resources = unsigned_in(row[1])},
+        .next = row[2],
+        .looked_at = share_before(row[2])};
 }
 
 Failure Answers::refused(const Row& row, const Contender& asked) const {
@@ -165,6 +178,15 @@ Failure Answers::not_ours() const {
             shown_ +
                 ": it answered what no procedure of ours does; compare them with our schema "
                 "(docs/stores)"};
+}
+
+std::optional<std::string> take_next_page(Reply& page) {
+    const auto found = std::ranges::find_if(
+        page.rows, [](const Row& row) { return row.size() == 2 && row[0] == "next"; });
+    if (found == page.rows.end()) return std::nullopt;
+    std::string next = (*found)[1];
+    page.rows.erase(found);
+    return next;
 }
 
 std::optional<Told> told_by(std::string_view message) {

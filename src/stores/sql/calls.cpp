@@ -65,9 +65,9 @@ Call Calls::leave(const Ticket& ticket, std::chrono::milliseconds tombstone) con
     return call;
 }
 
-Call Calls::inspect(std::string_view prefix) const {
+Call Calls::inspect(std::string_view prefix, const std::string& behind) const {
     Call call = this->call("inspect");
-    add(call, prefix, {});
+    add(call, prefix, {behind});
     return call;
 }
 
@@ -78,8 +78,8 @@ Call Calls::look_at(std::string_view resource) const {
     return call;
 }
 
-Call Calls::sweep() {
-    return {.verb = "sweep", .rows = {{}}, .place = {}};
+Call Calls::sweep(const std::string& behind) {
+    return {.verb = "sweep", .rows = {{behind}}, .place = {}};
 }
 
 std::optional<std::string> Calls::objection_to(std::string_view resource) const {

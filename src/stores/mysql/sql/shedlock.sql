@@ -138,14 +138,14 @@ END;
 
 -- Who holds by ShedLock comes with name and owner as hexadecimal digits, behind a mark.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_shedlock_inspect(
-    IN its_lines TEXT CHARACTER SET ascii COLLATE ascii_bin,
+    IN its_lines TEXT CHARACTER SET ascii COLLATE ascii_bin, IN its_behind VARCHAR(64),
     IN its_prefix VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE now_is BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6));
     DECLARE prefix VARCHAR(64) CHARACTER SET utf8mb4
         DEFAULT CONVERT(UNHEX(its_prefix) USING utf8mb4);
-    CALL holdfast_1_inspect(its_lines, 0);
+    CALL holdfast_1_inspect(its_lines, its_behind, 0);
     SELECT CONCAT('%shedlock=', LOWER(HEX(name))), 1000000000, 'b', 'holder', REPEAT('0', 32),
             LOWER(HEX(locked_by)), 1000000000, 0,
             (TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', lock_until) - now_is) DIV 1000, '', 0,

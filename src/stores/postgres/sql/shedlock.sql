@@ -129,13 +129,16 @@ BEGIN
     RETURN answer;
 END $$;
 
--- Who holds by ShedLock comes with name and owner as hexadecimal digits, behind a mark.
-CREATE OR REPLACE FUNCTION holdfast_1_shedlock_inspect(its_lines text, its_prefix text)
+-- Who holds by ShedLock comes with the first page, name and owner as hexadecimal digits behind a
+-- mark.
+CREATE OR REPLACE FUNCTION holdfast_1_shedlock_inspect(its_lines text, its_behind text,
+                                                       its_prefix text)
 RETURNS SETOF text[] LANGUAGE plpgsql AS $$
 DECLARE
     now bigint := holdfast_1_now();
 BEGIN
-    RETURN QUERY SELECT holdfast_1_inspect(its_lines);
+    RETURN QUERY SELECT holdfast_1_inspect(its_lines, its_behind);
+    IF its_behind <> '' THEN RETURN; END IF;
     RETURN QUERY SELECT ARRAY['%shedlock=' || encode(convert_to(name, 'UTF8'), 'hex'), '1000000000',
             'b', 'holder', repeat('0', 32), encode(convert_to(locked_by, 'UTF8'), 'hex'),
             '1000000000', '0', ((holdfast_1_moment(lock_until) - now) / 1000)::text, '', '0',

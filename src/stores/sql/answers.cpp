@@ -4,6 +4,7 @@
 #include <charconv>
 #include <map>
 
+#include "port/sentences.hpp"
 #include "stores/sql/words.hpp"
 
 namespace holdfast::inline v0::sql {
@@ -48,10 +49,8 @@ std::optional<Standing> standing_in(const Row& row) {
     }
 }
 
-std::string in_words(std::uint64_t capacity, bool fifo) {
-    const std::string kind =
-        capacity == all ? "an exclusive or shared lock" : std::to_string(capacity) + " permits";
-    return kind + (fifo ? ", fifo" : ", barging");
+Fairness fairness_in(std::string_view letter) {
+    return letter == "f" ? Fairness::fifo : Fairness::barging;
 }
 
 /// How long a row of inspect is.
@@ -129,7 +128,7 @@ Result<std::vector<Line>> Answers::lines(const Reply& reply) const {
         Line& line = lines[*resource];
         line.resource = *resource;
         line.capacity = unsigned_in(row[1]);
-        line.fairness = row[2] == "f" ? Fairness::fifo : Fairness::barging;
+        line.fairness = fairness_in(row[2]);
         auto& places = row[3] == "holder" ? line.holders : line.waiters;
         places.push_back(place_in(*resource, row));
     }
@@ -151,19 +150,11 @@ Result<SweepStep> Answers::swept(const Reply& reply) const {
 Failure Answers::refused(const Row& row, const Contender& asked) const {
     const std::string word = row.empty() ? "" : row[0];
     if (word == "conflict" && row.size() == 3) {
-        return {errc::conflict, Effect::none,
-                asked.resource + " is in use as " + in_words(unsigned_in(row[1]), row[2] == "f") +
-                    ", and asked for as " +
-                    in_words(asked.capacity, asked.fairness == Fairness::fifo) +
-                    "; all users of a resource must agree"};
+        return conflict({unsigned_in(row[1]), fairness_in(row[2])},
+                        {asked.capacity, asked.fairness});
     }
-    if (word == "deadlock") {
-        return {errc::deadlock, Effect::none,
-                asked.owner + " holds a share of it already and asks for more; release that first"};
-    }
-    if (word == "withdrawn") {
-        return {errc::cancelled, Effect::none, "this request was withdrawn before it came"};
-    }
+    if (word == "deadlock") return deadlock(asked.owner);
+    if (word == "withdrawn") return withdrawn();
     if (word == "fence" && row.size() == 2) {
         return {errc::corrupt, Effect::none,
                 shown_ + ": the last fence is " + row[1] +

@@ -49,11 +49,12 @@ Call Calls::standing(const Ticket& ticket) const {
     return call;
 }
 
-Call Calls::renew(std::span<const Ticket> tickets, std::chrono::milliseconds lease) const {
+Call Calls::renew(std::span<const Ticket> tickets, const Extension& extension) const {
     Call call = this->call("renew");
-    const std::string milliseconds = std::to_string(lease.count());
+    const std::string milliseconds = std::to_string(extension.lease.count());
+    const std::string serial = std::to_string(extension.serial);
     for (const Ticket& ticket : tickets) {
-        add(call, ticket.resource, {hex_of(ticket.nonce), milliseconds});
+        add(call, ticket.resource, {hex_of(ticket.nonce), milliseconds, serial});
     }
     return call;
 }

@@ -20,7 +20,7 @@ public:
     Call enter(std::span<const Contender> contenders, const std::string& client) const;
     Call standing(const Ticket& ticket) const;
     /// In the order of the span: sort them by resource.
-    Call renew(std::span<const Ticket> tickets, std::chrono::milliseconds lease) const;
+    Call renew(std::span<const Ticket> tickets, const Extension& extension) const;
     /// `tombstone`: how long a delayed enter of it is refused; nought: not.
     Call leave(const Ticket& ticket, std::chrono::milliseconds tombstone) const;
     /// A page of it, behind the line with this id, in hexadecimal digits; empty: the first.

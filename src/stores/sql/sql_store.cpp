@@ -131,9 +131,8 @@ Pending<T> SqlStore::submit(Call&& call, std::shared_ptr<Flight<T>> flight, Read
 /// Asks for what makes the tables too, if they are not there: so a lack of rights is told here.
 void SqlStore::connect() {
     const auto flight = std::make_shared<Flight<Reply>>(wire_);
-    wire_.submit(
-        calls_.look_at(""), [flight](Answer answer) { flight->complete(std::move(answer.result)); },
-        SqlWire::Endurance::first_attempt);
+    wire_.submit(calls_.look_at(""),
+                 [flight](Answer answer) { flight->complete(std::move(answer.result)); });
     const auto looked = Pending<Reply>(flight).get();
     if (!looked.ok()) throw Error(looked.failure().code, looked.failure().sentence);
 }
@@ -226,7 +225,7 @@ Pending<std::vector<Standing>> SqlStore::renew(std::span<const Ticket> tickets,
     std::vector<Ticket> sorted;
     sorted.reserve(tickets.size());
     for (const std::size_t i : order) sorted.push_back(tickets[i]);
-    Call call = calls_.renew(sorted, extension.lease);
+    Call call = calls_.renew(sorted, extension);
     return submit<std::vector<Standing>>(
         std::move(call),
         [sorted = std::move(sorted), order = std::move(order)](

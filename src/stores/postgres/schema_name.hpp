@@ -30,7 +30,7 @@ inline std::string search_path_of(std::string_view schema) {
         if (c == '"') path += '"';
         path += c;
     }
-    return path + "\",pg_temp";
+    return path + "\"";
 }
 
 /// What somebody says who makes our tables and functions by hand.

@@ -165,20 +165,21 @@ std::optional<int> parse(CLI::App& program, const Line& line) {
 }
 
 /// `holdfast help [COMMAND]`, for those who expect it.
-CLI::App* add_help(CLI::App& program, std::string& about) {
+void add_help(CLI::App& program, std::string& about) {
     CLI::App* const command = program.add_subcommand("help", "Show the help of a command");
     command->formatter(std::make_shared<HelpWithUsage>("holdfast help [COMMAND]"));
     command->add_option("COMMAND", about, "The command; the program itself unless given");
-    return command;
 }
 
-int help(const CLI::App& program, const std::string& about) {
-    const auto known = commands_of(program);
-    if (!about.empty() && std::ranges::find(known, about) == known.end()) {
-        return refuse_usage(unknown_command(about, known), "");
-    }
-    print(about.empty() ? program.help() : program.get_subcommand(about)->help());
-    return success;
+/// `help COMMAND` as `COMMAND --help`; other words as they are.
+std::vector<char*> with_help_as_option(Words words) {
+    static char option[] = "--help";
+    std::vector<char*> result(words.begin(), words.end());
+    const bool is_help = words.size() > 1 && words.size() < 4 && words[1] == std::string("help");
+    if (!is_help || (words.size() == 3 && words[2][0] == '-')) return result;
+    result.erase(result.begin() + 1);
+    result.push_back(option);
+    return result;
 }
 
 /// A command of ours: whether it was asked for, on which store, and what it does then.
@@ -188,7 +189,9 @@ struct Choice {
     std::function<int()> act;
 };
 
-int dispatch(Words words) {
+int dispatch(Words typed) {
+    const std::vector<char*> understood = with_help_as_option(typed);
+    const Words words(understood);
     CLI::App program{"Distributed locks on the store that you already run.", "holdfast"};
     program.set_version_flag("--version", fmt::format("holdfast {}", version()));
     program.require_subcommand(1);
@@ -201,7 +204,6 @@ int dispatch(Words words) {
     SchemaOptions schema_options;
     SweepOptions sweep_options;
     std::string help_about;
-    const std::string no_store;
     Line line;
     const std::array choices{
         Choice{add_run(program, run_options), run_options.store,
@@ -216,14 +218,14 @@ int dispatch(Words words) {
                [&] { return schema(schema_options); }},
         Choice{add_sweep(program, sweep_options), sweep_options.store,
                [&] { return sweep(sweep_options); }},
-        Choice{add_help(program, help_about), no_store, [&] { return help(program, help_about); }},
     };
 
+    add_help(program, help_about);
     line = split(words, *choices.front().command);
     if (const auto ended = parse(program, line)) return *ended;
     for (const auto& [command, store, act] : choices) {
         if (!command->parsed()) continue;
-        become_program_for(store, words);
+        become_program_for(store, typed);
         return act();
     }
     return usage;

@@ -63,7 +63,7 @@ std::string nearest(std::string_view mistyped, const std::vector<std::string>& w
     const auto near = std::ranges::min_element(
         words, {}, [&](const std::string& word) { return distance(mistyped, word); });
     const bool is_near = near != words.end() && distance(mistyped, *near) <= 2 &&
-                         distance(mistyped, *near) < near->size() / 2;
+                         distance(mistyped, *near) <= near->size() / 2;
     return is_near ? *near : "";
 }
 

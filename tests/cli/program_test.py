@@ -132,9 +132,10 @@ class Usage(OnALocalStore):
     def test_a_name_that_starts_with_a_dash(self):
         script = 'printf "%s" "$HOLDFAST_NAME"'
         for words, names in ((["--", "-odd"], "-odd"), (["-n", "--", "--odd", "b"], "--odd\nb"),
-                             (["b", "--", "-odd"], "-odd\nb")):
+                             (["--", "-odd", "b"], "-odd\nb")):
             with self.subTest(words):
                 self.assertEqual(self.call("run", *words, "--", "sh", "-c", script)[1], names)
+        self.assert_refused(["run", "b", "--", "-odd", "--", "true"], 64, "-odd")
         # A word that starts with no dash is a command, whatever it takes.
         self.assert_refused(["run", "--", "echo", "--", "a"], 64, "NAME")
         self.assertEqual(self.call("run", "a", "--", "echo", "--", "-b")[1], "-- -b\n")

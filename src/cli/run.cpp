@@ -85,7 +85,7 @@ public:
         if (readiness != Pact::Readiness::ready) return not_ready(readiness, pact.start_error());
         // What comes from here on is the command's: its process is there to get it.
         signals.obey();
-        const BootTime end_by = must_end_by(hold_, options_.lock.lease);
+        const BootTime end_by = must_end_by(hold_, pact.lease());
         if (end_by <= boot_time_now()) return std::nullopt;
         // Before there is a command, so that there is none without it.
         if (options_.on_lost != OnLost::ignore) pact.set_end_by(end_by);
@@ -214,6 +214,10 @@ int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pac
         pact.leave_with_warden(life.get());
     }
     steps.tell("connected to " + client.store());
+    pact.set_lease(options.lock.lease.value_or(client.usual_lease()));
+    if (options.kill_after > pact.lease() / 2) {
+        throw Error(errc::invalid_argument, std::string("--kill-after ") + kill_after_too_long);
+    }
     const Circumstances here{client, options, steps, signals, std::chrono::steady_clock::now()};
     while (Attempt hold = take(here)) {
         steps.tell(fmt::format("{}: acquired with fence {}", options.all_names(),

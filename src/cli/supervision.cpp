@@ -67,7 +67,7 @@ Supervision::Supervision(Hold& hold, const RunOptions& options, const Signals& s
       steps_(steps),
       in_terminal_(has_terminal()),
       command_(open_process(pact.command())),
-      lease_(options.lock.lease),
+      lease_(pact.lease()),
       started_(boot_time_now()),
       on_lost_(hold.lost(), [this] { lost_.set(); }) {}
 
@@ -275,7 +275,7 @@ void Supervision::on_loss() {
 
 void Supervision::look_at_time(BootTime now) {
     if (!options_.max_time || ending_ || now < started_ + *options_.max_time) return;
-    end(Verdict::took_too_long, now + options_.kill_after_or_default());
+    end(Verdict::took_too_long, now + options_.kill_after_or_default(lease_));
 }
 
 /// For the first reason that there is; a later one may only make it faster.
@@ -288,7 +288,7 @@ void Supervision::end(Verdict why, BootTime kill_at) {
 /// No reason to blame the command: its own code stands.
 void Supervision::end_rest() {
     steps_.tell("ending what it left behind");
-    end_all(boot_time_now() + options_.kill_after_or_default());
+    end_all(boot_time_now() + options_.kill_after_or_default(lease_));
 }
 
 void Supervision::end_all(BootTime kill_at) {

@@ -114,10 +114,10 @@ Attempt take_when_free(Lock& lock, const Circumstances& here) {
 }
 
 /// Where there are none, there is no read-write lock either, and nobody that is a writer of one.
-bool has_readers(const Client& client, const std::string& name, std::chrono::milliseconds lease) {
+bool has_readers(const Client& client, const std::string& name) {
     try {
         // With the store's own fairness, so that it is refused for nothing else.
-        static_cast<void>(client.shared_mutex(name, {.lease = lease}));
+        static_cast<void>(client.shared_mutex(name));
         return true;
     } catch (const Error& error) {
         if (error.code() != errc::not_supported) throw;
@@ -125,10 +125,22 @@ bool has_readers(const Client& client, const std::string& name, std::chrono::mil
     }
 }
 
+/// Mostly it is free: then there is no thread to be started for the signals.
+template <class Lock>
+Attempt take_at_once(Lock& lock, const RunOptions& options) {
+    try {
+        return lock.try_acquire();
+    } catch (const Error& error) {
+        // Whoever named a time to wait waits for the store, too.
+        const bool patient = options.patience > std::chrono::nanoseconds::zero();
+        if (error.code() != errc::unreachable || !patient) throw;
+        return {};
+    }
+}
+
 template <class Lock>
 Attempt take(Lock lock, const Circumstances& here) {
-    // Mostly it is free: then there is no thread to be started for the signals.
-    if (Attempt at_once = lock.try_acquire()) return at_once;
+    if (Attempt at_once = take_at_once(lock, here.options)) return at_once;
     if (here.options.patience == std::chrono::nanoseconds::zero()) return {};
     return take_when_free(lock, here);
 }
@@ -150,7 +162,7 @@ Attempt take(const Circumstances& here) {
         SharedMutex mutex = here.client.shared_mutex(name, options.lock);
         return take(SharedSide{mutex}, here);
     }
-    if (options.side == Side::exclusive && has_readers(here.client, name, options.lock.lease)) {
+    if (options.side == Side::exclusive && has_readers(here.client, name)) {
         SharedMutex mutex = here.client.shared_mutex(name, options.lock);
         return take<SharedMutex&>(mutex, here);
     }

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "stores/net/secret.hpp"
+
 namespace holdfast::inline v0::mysql {
 
 namespace {
@@ -76,8 +78,9 @@ std::string with_reason(const std::string& message) {
     return message.substr(0, begin) + "(" + std::generic_category().message(number) + ")";
 }
 
-std::string shown(std::string_view message, std::string_view number) {
-    return " (" + std::string(message) + ", error " + std::string(number) + ")";
+std::string shown(std::string_view message, std::string_view number, const sql::Address& address) {
+    return " (" + net::without_secret(message, address.password) + ", error " +
+           std::string(number) + ")";
 }
 
 }  // namespace
@@ -88,21 +91,22 @@ sql::Dialect::Meaning meaning_of(const sql::ServerError& error, const sql::Addre
     if (known == known_errors.end()) {
         return {Remedy::none,
                 {errc::unreachable, Effect::none,
-                 who + "it answered with an error" + shown(error.message, error.code)}};
+                 who + "it answered with an error" + shown(error.message, error.code, address)}};
     }
     return {known->remedy,
             {known->means, Effect::none,
-             who + std::string(known->sentence) + shown(error.message, error.code)}};
+             who + std::string(known->sentence) + shown(error.message, error.code, address)}};
 }
 
 Failure refused_connection(unsigned number, const std::string& message,
                            const sql::Address& address) {
     constexpr std::array<unsigned, 6> refusals{1044, 1045, 1049, 1698, 1251, 2026};
     const bool refused = std::ranges::find(refusals, number) != refusals.end();
-    if (!refused || broke_off(message)) return lost_connection(number, message, address);
-    return {
-        errc::bad_configuration, Effect::none,
-        address.shown() + ": " + std::string(not_let_in) + shown(message, std::to_string(number))};
+    const bool passes = number == 2026 && broke_off(message);
+    if (!refused || passes) return lost_connection(number, message, address);
+    return {errc::bad_configuration, Effect::none,
+            address.shown() + ": " + std::string(not_let_in) +
+                shown(message, std::to_string(number), address)};
 }
 
 Failure late_connection(const sql::Address& address) {
@@ -115,7 +119,7 @@ Failure late_connection(const sql::Address& address) {
 Failure lost_connection(unsigned number, const std::string& message, const sql::Address& address) {
     return {errc::unreachable, Effect::none,
             address.shown() + ": no connection" +
-                shown(with_reason(message), std::to_string(number)) +
+                shown(with_reason(message), std::to_string(number), address) +
                 "; check that the server runs"};
 }
 

@@ -57,6 +57,26 @@ TEST_F(ZookeeperMajority, AHoldOnALeaderThatIsCutOffIsLostBeforeARivalIsIn) {
     EXPECT_GT(next.fence(), hold.fence());
 }
 
+/// It believes in its majority for twenty seconds after the others have left it.
+class ZookeeperAbandoned : public testing::Test {
+protected:
+    static std::string parameters() { return "?tick=500ms"; }
+
+    ZookeeperEnsemble ensemble_{{.settings = {"syncLimit=40"}}};
+};
+
+TEST_F(ZookeeperAbandoned, AHoldOnALeaderWhoseFollowersLeftItUnnoticedIsLostBeforeARivalIsIn) {
+    ZookeeperServer& leader = ensemble_.leader();
+    const auto user = connect(leader.url() + parameters());
+    const Hold hold = user.mutex("orders", {.lease = 3s}).acquire();
+    ensemble_.abandon(leader);
+    const auto others = connect(ensemble_.leader().url() + parameters());
+    const Hold next = others.mutex("orders", {.lease = 3s}).acquire();
+    EXPECT_FALSE(hold.held());
+    EXPECT_EQ(leader.mode(), "leader") << "it would still answer";
+    EXPECT_GT(next.fence(), hold.fence());
+}
+
 TEST_F(ZookeeperMajority, AHoldSurvivesTheLeadersDeath) {
     const auto user = patient_client();
     auto hold = user.mutex("orders", patient()).acquire();

@@ -73,14 +73,16 @@ protected:
         return await([&] { return !watcher_.look_at(name); });
     }
 
+    /// In this test's part of the tree.
+    static std::string url_at(int port, const std::string& parameters) {
+        return "zookeeper://127.0.0.1:" + std::to_string(port) + "/" +
+               testing::UnitTest::GetInstance()->current_test_info()->name() + parameters;
+    }
+
     ZookeeperServer& server_ = ZookeeperServer::shared();
     FaultProxy proxy_{server_.port(), zookeeper_protocol};
 
 private:
-    std::string url_at(int port, const std::string& parameters) const {
-        return "zookeeper://127.0.0.1:" + std::to_string(port) + "/" +
-               testing::UnitTest::GetInstance()->current_test_info()->name() + parameters;
-    }
     Client watcher_ = rival();
 };
 

@@ -133,6 +133,91 @@ TEST_F(ZookeeperReplies, APredecessorThatGoesBetweenTheListAndTheWatchIsNoticed)
     EXPECT_TRUE(second.get().held());
 }
 
+/// Contenders at the port, whose nodes somebody deletes.
+class ZookeeperDeleted : public ZookeeperReplies {
+protected:
+    struct Waiting {
+        Ticket ticket;
+        std::unique_ptr<Watch> watch;
+        std::shared_ptr<std::atomic<int>> told = std::make_shared<std::atomic<int>>(0);
+        std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
+    };
+    static Contender contender(std::uint8_t number, std::uint64_t weight, std::uint64_t capacity) {
+        return {.resource = "orders",
+                .nonce = {.bytes = {std::byte{number}}},
+                .owner = "it",
+                .weight = weight,
+                .capacity = capacity,
+                .form = capacity == all ? Form::read_write : Form::permits,
+                .lease = 10s};
+    }
+    static Entry entered(Store& store, const Contender& contender) {
+        const auto result = store.enter({&contender, 1}).get();
+        EXPECT_TRUE(result.ok());
+        return result.value().front();
+    }
+    static Waiting waits(Store& store, const Contender& contender) {
+        Waiting waiting{.ticket = entered(store, contender).ticket};
+        waiting.watch = store.watch(
+            waiting.ticket, [told = waiting.told, gone = waiting.gone](const Standing& standing) {
+                if (standing.state == Standing::State::gone) *gone = true;
+                ++*told;
+            });
+        return waiting;
+    }
+    static Standing::State state_of(Store& store, const Ticket& ticket) {
+        const auto standing = store.standing(ticket).get();
+        return standing.ok() ? standing.value().state : Standing::State::offered;
+    }
+};
+
+TEST_F(ZookeeperDeleted, AWaiterWhoseNodeWasDeletedIsToldAtOnceAndNeverAdmitted) {
+    const auto store = open_store(url_at(proxy_.port(), "?tick=500ms&prefix=")).store;
+    const auto others = open_store(url_at(server_.port(), "?tick=500ms&prefix=")).store;
+    struct Case {
+        std::uint64_t first;
+        std::uint64_t second;
+        std::uint64_t capacity;
+    };
+    // A writer behind a writer, a reader behind a writer, permits.
+    for (const auto& [first, second, capacity] :
+         {Case{all, all, all}, Case{all, 1, all}, Case{2, 2, 3}}) {
+        const Wire::Interest serves = store->wire().interest();
+        const Ticket holder = entered(*others, contender(1, first, capacity)).ticket;
+        const Waiting waiting = waits(*store, contender(2, second, capacity));
+        const Waiting third = waits(*store, contender(3, second, capacity));
+        // By its place, as `break` does.
+        const Ticket listed{"orders", {}, waiting.ticket.place};
+        ASSERT_TRUE(others->leave(listed).get().ok());
+        EXPECT_TRUE(await([&] { return waiting.gone->load(); }, 2s));
+        ASSERT_TRUE(others->leave(holder).get().ok());
+        ASSERT_TRUE(await([&] { return *third.told > 0; }));
+        EXPECT_EQ(state_of(*store, waiting.ticket), Standing::State::gone);
+        EXPECT_TRUE(await(
+            [&] { return state_of(*store, third.ticket) == Standing::State::admitted; }));
+        ASSERT_TRUE(store->leave(third.ticket).get().ok());
+        ASSERT_TRUE(store->leave(waiting.ticket).get().ok());
+    }
+}
+
+TEST_F(ZookeeperDeleted, AWaiterWhoseNodeWasDeletedWhileItsConnectionWasDownIsNeverAdmitted) {
+    const auto store = open_store(url_at(proxy_.port(), "?tick=500ms&prefix=")).store;
+    const auto others = open_store(url_at(server_.port(), "?tick=500ms&prefix=")).store;
+    const Wire::Interest serves = store->wire().interest();
+    const Ticket holder = entered(*others, contender(1, all, all)).ticket;
+    const Waiting waiting = waits(*store, contender(2, all, all));
+    ASSERT_TRUE(await([&] { return server_.measured("watch_count") > 0; }));
+    proxy_.refuse();
+    proxy_.cut();
+    ASSERT_TRUE(others->leave({"orders", {}, waiting.ticket.place}).get().ok());
+    ASSERT_TRUE(others->leave(holder).get().ok());
+    const Ticket rival = entered(*others, contender(4, all, all)).ticket;
+    proxy_.pass();
+    ASSERT_TRUE(await([&] { return *waiting.told > 0; }));
+    EXPECT_EQ(state_of(*store, waiting.ticket), Standing::State::gone);
+    ASSERT_TRUE(others->leave(rival).get().ok());
+}
+
 TEST_F(ZookeeperReplies, APredecessorThatIsAdmittedBetweenTheListAndTheWatchIsNoticed) {
     auto others = rival().semaphore("slots", 3, long_lived());
     Hold first = others.acquire(2);

@@ -71,6 +71,26 @@ TEST_F(ZookeeperRights, AnotherUsersBargingLockIsRefusedAtOnce) {
     EXPECT_TRUE(hold.held());
 }
 
+TEST_F(ZookeeperRights, AHolderWhoseNodeWeMayNotReadIsWaitedForQuietly) {
+    const ZookeeperServer server;
+    const auto url_of = [&](const std::string& user) {
+        return "zookeeper://" + server.address() + "?tick=500ms&prefix=" + user;
+    };
+    // The container is everybody's, her node in it is her own.
+    const auto nobody = connect(url_of(""));
+    const Hold keeps_the_way_open = nobody.mutex("orders/below", {.lease = 10s}).acquire();
+    const auto alice = connect(url_of("&auth=alice:secret"));
+    auto hold = alice.mutex("orders", {.lease = 10s}).acquire();
+    Acquiring waiter(nobody, "orders", {.lease = 10s});
+    ASSERT_TRUE(await([&] { return alice.look_at("orders")->waiters.size() == 1; }));
+    const auto before = server.measured("packets_received");
+    EXPECT_FALSE(waiter.is_over(1s));
+    EXPECT_LT(server.measured("packets_received") - before, 50);
+    hold.release();
+    EXPECT_TRUE(waiter.is_over(2s)) << "before it looks with its renewal";
+    EXPECT_TRUE(waiter.get().held());
+}
+
 TEST_F(ZookeeperRights, ThePasswordIsNowhereToBeSeen) {
     const auto client = connect(url("&auth=alice:secret"));
     EXPECT_EQ(client.store().find("secret"), std::string::npos) << client.store();

@@ -38,6 +38,7 @@ Entering::Entering(const std::shared_ptr<Common>& common, Contender contender,
       contender_(std::move(contender)),
       flight_(std::move(flight)),
       path_(common->paths.of(contender_.resource)),
+      term_(common->term_of(contender_)),
       deadline_(BootClock::now() + common->ensemble().request_timeout) {}
 
 void Entering::start() {
@@ -45,13 +46,10 @@ void Entering::start() {
     if (common->roster.is_buried(contender_.nonce)) {
         return fail(refused_by_tombstone(common->ensemble()));
     }
-    const auto longest = common->wire.session_timeout();
+    if (contender_.resource.starts_with('/')) return fail(leading_slash(common->ensemble()));
+    const auto longest = common->wire.longest_session();
     if (contender_.lease > longest) {
-        return fail({errc::invalid_argument, Effect::none,
-                     common->ensemble().shown() + ": a lease of " +
-                         std::to_string(contender_.lease.count()) +
-                         " ms; the session that it grants is " + std::to_string(longest.count()) +
-                         " ms; shorten the lease, or see the parameter session"});
+        return fail(lease_too_long(contender_.lease, longest, common->ensemble()));
     }
     const auto known = common->roster.find(contender_.nonce);
     if (known && !known->node.empty()) return search(*common);
@@ -63,7 +61,11 @@ void Entering::start() {
 void Entering::send(Common& common, std::vector<Operation> operations, WhenLost when_lost,
                     Step step) {
     common.submit(
-        {.operations = std::move(operations), .when_lost = when_lost, .deadline = deadline_},
+        term_,
+        {.operations = std::move(operations),
+         .when_lost = when_lost,
+         .deadline = deadline_,
+         .lease = contender_.lease},
         [self = shared_from_this(), step](Common& alive, Answer answer) {
             (self.get()->*step)(alive, std::move(answer));
         });
@@ -200,7 +202,7 @@ void Entering::examined(Common& common, Answer answer) {
         if (!own && stat.ephemeral_owner == answer.session) {
             own.emplace(candidates_[i], stat);
         } else {
-            common.remove_node(candidates_[i]);
+            common.remove_node(term_, candidates_[i]);
             std::erase(children_, std::string(last_of(candidates_[i])));
         }
     }
@@ -241,9 +243,7 @@ void Entering::judged(Common& common, std::string node, const Stat& stat,
 
 void Entering::wait_in_line(Common& common, Member member, const Judgement& judgement) {
     if (contender_.patience == Patience::none) return take_out(common, member.node, gone());
-    for (const std::string& node : judgement.watched) {
-        member.watched.push_back(below(path_, node));
-    }
+    member.watched = nodes_to_watch(path_, member.node, judgement);
     member.listed_at = listed_at_;
     member.next = judgement.next;
     finish(common, std::move(member), State::waiting);
@@ -304,7 +304,7 @@ void Entering::wait_for_holder(Common& common) {
 void Entering::take_out(Common& common, const std::string& node,
                         Result<std::vector<Entry>> result) {
     outcome_ = std::move(result);
-    common.submit({.operations = {delete_node(node)}},
+    common.submit(term_, {.operations = {delete_node(node)}},
                   [self = shared_from_this()](Common& alive, const Answer& answer) {
                       Failure failure;
                       if (!answer.result.ok()) {
@@ -324,13 +324,13 @@ void Entering::finish(Common& common, Member member, State state) {
     Entry entry{.ticket = member.ticket(), .standing = {.state = state}};
     if (state == State::admitted) entry.standing.fence = member.fence;
     if (!member.node.empty()) {
-        entry.standing.counted_from = common.wire.counted_from(sent_, contender_.lease);
+        entry.standing.counted_from = common.wire.counted_from(term_, sent_, contender_.lease);
     }
     const std::int64_t session = member.session;
     common.roster.add(std::move(member));
-    if (repeated_) common.doubt(path_, contender_.nonce);
+    if (repeated_) common.doubt(term_, path_, contender_.nonce);
     // It may have ended before the contender was known to be in it.
-    if (session != 0 && common.wire.session() != session) {
+    if (session != 0 && common.wire.session(term_) != session) {
         common.session_over(session);
         return finish_gone();
     }
@@ -347,9 +347,9 @@ void Entering::finish_gone() {
 
 void Entering::fail(Failure failure) {
     const auto common = common_.lock();
-    if (common && repeated_) {
-        failure.effect = Effect::unknown;
-        common->doubt(path_, contender_.nonce);
+    if (repeated_) failure.effect = Effect::unknown;
+    if (common && failure.effect == Effect::unknown) {
+        common->doubt(term_, path_, contender_.nonce);
     }
     flight_->complete(std::move(failure));
 }

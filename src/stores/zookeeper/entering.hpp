@@ -26,8 +26,6 @@ public:
     void start();
 
 private:
-    using Answer = ZookeeperWire::Answer;
-    using WhenLost = ZookeeperWire::WhenLost;
     using Step = void (Entering::*)(Common&, Answer);
 
     bool is_barging() const { return contender_.fairness == Fairness::barging; }
@@ -64,6 +62,7 @@ private:
     const Contender contender_;
     const std::shared_ptr<Flight> flight_;
     const std::string path_;
+    const Term term_;
     const Moment deadline_;
     Moment sent_{};                        ///< the last request that made it, or found it
     bool repeated_ = false;                ///< a copy of its creation may still arrive

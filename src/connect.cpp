@@ -14,8 +14,8 @@ Client connect(std::string_view url, ClientOptions options) {
     return core::Context::client(core::Context::make({
         .store = std::move(opened.store),
         .clock = std::make_shared<SystemClock>(),
-        .renewing = std::make_unique<core::AlarmThread>(),
-        .telling = std::make_unique<core::AlarmThread>(),
+        .renewing = std::make_unique<core::AlarmThread>("holdfast-renew"),
+        .telling = std::make_unique<core::AlarmThread>("holdfast-tell"),
         .prefix = std::move(opened.prefix),
         .url = std::move(opened.url),
         .options = std::move(options),

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <system_error>
 
+#include "port/thread.hpp"
 #include "port/wire.hpp"
 
 namespace holdfast::inline v0::core {
@@ -32,7 +33,7 @@ Callback<void()> AlarmThread::State::take_due(Moment now) {
     return std::move(node.mapped());
 }
 
-AlarmThread::AlarmThread() : state_(std::make_shared<State>()) {
+AlarmThread::AlarmThread(const char* name) : name_(name), state_(std::make_shared<State>()) {
     state_->descriptor = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
     if (state_->descriptor < 0) throw out_of_descriptors();
 }
@@ -57,7 +58,7 @@ Alarm::Timer AlarmThread::at(Moment moment, Callback<void()> callback) {
     state_->timers.emplace(std::pair{moment, timer}, std::move(callback));
     state_->moments.emplace(timer, moment);
     if (moment < state_->armed) state_->arm(moment);
-    if (!thread_.joinable()) thread_ = std::thread([state = state_] { run(state); });
+    if (!thread_.joinable()) thread_ = start_thread(name_, [state = state_] { run(state); });
     return timer;
 }
 

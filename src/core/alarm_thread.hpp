@@ -15,7 +15,8 @@ namespace holdfast::inline v0::core {
 /// Setting a timer that is not the earliest costs no system call.
 class AlarmThread final : public Alarm {
 public:
-    AlarmThread();
+    /// `name`: what the thread is called; it must live as long.
+    explicit AlarmThread(const char* name = "holdfast-alarm");
     /// Ends the thread; what has not been called by then never is. May run on that thread itself.
     ~AlarmThread() override;
 
@@ -39,6 +40,7 @@ private:
     };
     static void run(const std::shared_ptr<State>& state);
 
+    const char* name_;
     std::shared_ptr<State> state_;
     std::thread thread_;
 };

@@ -46,7 +46,7 @@ void Contest::perform(Action action, Consume consume) {
             break;
         case Do::claim:
             consume(store.renew({&machine_.waiting(), 1},
-                                machine_.contenders()[machine_.waiting_index()].lease),
+                                {machine_.contenders()[machine_.waiting_index()].lease, sent}),
                     [this, sent](auto result) { return claimed(std::move(result), sent); });
             break;
         case Do::wait:

@@ -55,7 +55,7 @@ bool Keeper::lengthen(std::span<const std::shared_ptr<Kept>> kept,
     std::vector<Ticket> tickets;
     for (const auto& one : kept) tickets.push_back(one->ticket_);
     const Moment sent = clock_.now();
-    const auto result = store_.renew(tickets, lease).get();
+    const auto result = store_.renew(tickets, {lease, sent}).get();
     answered({kept.begin(), kept.end()}, sent, result);
     if (!result.ok()) return false;
     const std::lock_guard guard(mutex_);
@@ -188,7 +188,7 @@ void Keeper::send(Batch batch) {
     for (const auto& kept : batch) tickets.push_back(kept->ticket_);
     const auto lease = batch.front()->lease_;
     const Moment sent = clock_.now();
-    store_.renew(tickets, lease)
+    store_.renew(tickets, {lease, sent})
         .then([weak = weak_from_this(), batch = std::move(batch),
                sent](const Result<std::vector<Standing>>& result) {
             const auto keeper = weak.lock();

@@ -63,6 +63,21 @@ struct Ticket {
     std::string place;
 };
 
+/// How long a renewal makes a lease, and which of two renewals is the later one: a late copy of the
+/// earlier must not shorten what the later one has lengthened.
+struct Extension {
+    template <class Rep, class Period>
+    Extension(std::chrono::duration<Rep, Period> length, Moment sent = BootClock::now())
+        : lease(std::chrono::duration_cast<std::chrono::milliseconds>(length)),
+          serial(static_cast<std::uint64_t>(
+              std::chrono::duration_cast<std::chrono::microseconds>(sent.time_since_epoch())
+                  .count())) {}
+
+    std::chrono::milliseconds lease;
+    /// Rises with every renewal of a contender; its enter counts as nought.
+    std::uint64_t serial;
+};
+
 /// Where a contender stands.
 struct Standing {
     enum class State : std::uint8_t {

@@ -66,9 +66,10 @@ public:
     virtual std::unique_ptr<Watch> watch(const Ticket& ticket, LineMoved line_moved) = 0;
 
     /// Extends the leases, claims what is offered, and answers one standing for each ticket, in
-    /// order. Never re-creates: a ticket that is not there is gone.
+    /// order. Never re-creates: a ticket that is not there is gone. A copy that comes after a later
+    /// one of the same contender changes nothing: see Extension.
     virtual Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
-                                                 std::chrono::milliseconds lease) = 0;
+                                                 Extension extension) = 0;
 
     /// Takes the contender out of line and passes its place on. Answers where it stood: gone when
     /// it was not there, and then another holder may have run. For a ticket without a place it

@@ -14,6 +14,8 @@
 #include <system_error>
 #include <utility>
 
+#include "port/thread.hpp"
+
 namespace holdfast::inline v0 {
 
 namespace {
@@ -208,7 +210,7 @@ Wire::Interest Wire::interest() {
     const std::lock_guard guard(state_->mutex);
     ++state_->interests;
     if (!pump_.joinable() && !state_->closed && needs_pump()) {
-        pump_ = std::thread([this, state = state_] { pump(state); });
+        pump_ = start_thread("holdfast-pump", [this, state = state_] { pump(state); });
     } else {
         pass_on(*state_);
     }

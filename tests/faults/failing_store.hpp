@@ -40,9 +40,9 @@ public:
         return pass<Standing>([&] { return inner_->standing(ticket); });
     }
     Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
-                                         std::chrono::milliseconds lease) override {
+                                         Extension extension) override {
         ++renewals_;
-        return pass<std::vector<Standing>>([&] { return inner_->renew(tickets, lease); });
+        return pass<std::vector<Standing>>([&] { return inner_->renew(tickets, extension); });
     }
     Pending<Standing> leave(const Ticket& ticket) override {
         return pass<Standing>([&] { return inner_->leave(ticket); });

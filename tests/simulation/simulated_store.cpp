@@ -87,14 +87,14 @@ Pending<Standing> SimulatedStore::standing(const Ticket& ticket) {
 }
 
 Pending<std::vector<Standing>> SimulatedStore::renew(std::span<const Ticket> tickets,
-                                                     std::chrono::milliseconds lease) {
+                                                     Extension extension) {
     std::vector<Ticket> copies(tickets.begin(), tickets.end());
-    if (server_.fault() == Fault::keeps_ghosts) lease = 24h;
+    if (server_.fault() == Fault::keeps_ghosts) extension.lease = 24h;
     std::string what = "renew";
     for (const Ticket& ticket : tickets) what += ' ' + ticket.resource;
     using Standings = std::vector<Standing>;
-    return send<Standings>(what, [this, copies, lease](Store& store) -> Result<Standings> {
-        auto result = store.renew(copies, lease).get();
+    return send<Standings>(what, [this, copies, extension](Store& store) -> Result<Standings> {
+        auto result = store.renew(copies, extension).get();
         if (!result.ok()) return result;
         Standings standings = std::move(result).value();
         for (std::size_t i = 0; i < standings.size(); ++i) {

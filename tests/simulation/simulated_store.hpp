@@ -43,7 +43,7 @@ public:
     Pending<Standing> standing(const Ticket& ticket) override;
     std::unique_ptr<Watch> watch(const Ticket& ticket, LineMoved line_moved) override;
     Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
-                                         std::chrono::milliseconds lease) override;
+                                         Extension extension) override;
     Pending<Standing> leave(const Ticket& ticket) override;
     Pending<std::vector<Line>> inspect(std::string prefix) override;
     Capabilities capabilities() const override;

@@ -85,14 +85,14 @@ public:
     }
 
     Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
-                                         std::chrono::milliseconds lease) override {
+                                         Extension extension) override {
         if (mark_.inherited()) return inherited();
         std::vector<Standing> standings;
         standings.reserve(tickets.size());
         while (!tickets.empty()) {
             const auto batch = tickets.first(std::min(tickets.size(), renewals_a_turn));
             auto renewed =
-                client_->in_turn([&](Step& step) { return renew_batch(step, batch, lease); });
+                client_->in_turn([&](Step& step) { return renew_batch(step, batch, extension); });
             if (!renewed.ok()) return renewed.failure();
             std::ranges::move(renewed.value(), std::back_inserter(standings));
             tickets = tickets.subspan(batch.size());
@@ -131,12 +131,12 @@ public:
 
 private:
     std::vector<Standing> renew_batch(Step& step, std::span<const Ticket> tickets,
-                                      std::chrono::milliseconds lease) {
+                                      Extension extension) {
         client_->open_mail(step);
         std::vector<Standing> standings;
         standings.reserve(tickets.size());
         for (const Ticket& ticket : tickets) {
-            standings.push_back(step.ledger.renew(ticket, lease));
+            standings.push_back(step.ledger.renew(ticket, extension.lease));
             if (is_stand_by(standings.back())) client_->look_ahead(step, ticket);
         }
         return standings;

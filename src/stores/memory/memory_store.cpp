@@ -63,10 +63,11 @@ public:
         return in_ledger([&](Ledger& ledger) { return ledger.standing(ticket); });
     }
     Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
-                                         std::chrono::milliseconds lease) override {
+                                         Extension extension) override {
         return in_ledger([&](Ledger& ledger) {
             std::vector<Standing> standings;
-            for (const Ticket& ticket : tickets) standings.push_back(ledger.renew(ticket, lease));
+            for (const Ticket& ticket : tickets)
+                standings.push_back(ledger.renew(ticket, extension.lease));
             return standings;
         });
     }

@@ -6,8 +6,9 @@
 #include <cstring>
 #include <mutex>
 #include <system_error>
-#include <thread>
 #include <utility>
+
+#include "port/thread.hpp"
 
 namespace holdfast::inline v0::net {
 
@@ -70,7 +71,7 @@ Resolution::Resolution(const Address& address, std::function<void()> done)
         return;
     }
     try {
-        std::thread([state = state_, address, done = std::move(done)] {
+        start_thread("holdfast-lookup", [state = state_, address, done = std::move(done)] {
             auto found = look_up(address, 0);
             {
                 const std::lock_guard guard(state->mutex);
@@ -79,9 +80,9 @@ Resolution::Resolution(const Address& address, std::function<void()> done)
             done();
         }).detach();
     } catch (const std::system_error& error) {
-        state_->result = Failure{errc::unreachable, Effect::none,
-                                 address.shown() + ": no thread to look up the host with (" +
-                                     error.what() + "); end some, or raise the limit (ulimit -u)"};
+        state_->result =
+            Failure{errc::unreachable, Effect::none,
+                    address.shown() + ": its host cannot be looked up: " + error.what()};
     }
 }
 

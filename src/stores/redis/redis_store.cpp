@@ -51,7 +51,7 @@ public:
     Pending<Standing> standing(const Ticket& ticket) override;
     std::unique_ptr<Watch> watch(const Ticket& ticket, LineMoved line_moved) override;
     Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
-                                         std::chrono::milliseconds lease) override;
+                                         Extension extension) override;
     Pending<Standing> leave(const Ticket& ticket) override;
     Pending<std::vector<Line>> inspect(std::string prefix) override {
         return list(wire_, *layout_, weak_from_this(), std::move(prefix));
@@ -256,10 +256,10 @@ Pending<Standing> RedisStore::standing(const Ticket& ticket) {
 }
 
 Pending<std::vector<Standing>> RedisStore::renew(std::span<const Ticket> tickets,
-                                                 std::chrono::milliseconds lease) {
+                                                 Extension extension) {
     const auto renewing = std::make_shared<Renewing>(
         std::make_shared<Flight<std::vector<Standing>>>(wire_),
-        std::vector<Ticket>(tickets.begin(), tickets.end()), BootClock::now() + lease);
+        std::vector<Ticket>(tickets.begin(), tickets.end()), BootClock::now() + extension.lease);
     renewing->standings.resize(tickets.size());
     std::map<std::string_view, std::vector<std::size_t>> by_resource;
     for (std::size_t i = 0; i < tickets.size(); ++i) {
@@ -276,7 +276,7 @@ Pending<std::vector<Standing>> RedisStore::renew(std::span<const Ticket> tickets
             which.push_back(i);
         }
         if (which.empty()) continue;
-        commands.emplace_back(layout_->renew(renewals, lease), std::move(which));
+        commands.emplace_back(layout_->renew(renewals, extension.lease), std::move(which));
     }
     if (commands.empty()) return renewing->standings;
     renewing->due = commands.size();

@@ -44,7 +44,7 @@ public:
     Pending<Standing> standing(const Ticket& ticket) override;
     std::unique_ptr<Watch> watch(const Ticket& ticket, LineMoved line_moved) override;
     Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
-                                         std::chrono::milliseconds lease) override;
+                                         Extension extension) override;
     Pending<Standing> leave(const Ticket& ticket) override;
     Pending<std::vector<Line>> inspect(std::string prefix) override {
         return list(calls_.inspect(prefix));
@@ -208,7 +208,7 @@ Pending<Standing> SqlStore::standing(const Ticket& ticket) {
 
 /// Sorted by name, as every request takes several rows, so that two never wait for each other.
 Pending<std::vector<Standing>> SqlStore::renew(std::span<const Ticket> tickets,
-                                               std::chrono::milliseconds lease) {
+                                               Extension extension) {
     std::vector<std::size_t> order(tickets.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(
@@ -216,7 +216,7 @@ Pending<std::vector<Standing>> SqlStore::renew(std::span<const Ticket> tickets,
     std::vector<Ticket> sorted;
     sorted.reserve(tickets.size());
     for (const std::size_t i : order) sorted.push_back(tickets[i]);
-    Call call = calls_.renew(sorted, lease);
+    Call call = calls_.renew(sorted, extension.lease);
     return submit<std::vector<Standing>>(
         std::move(call),
         [sorted = std::move(sorted), order = std::move(order)](

@@ -31,9 +31,9 @@ public:
     Pending<Standing> standing(const Ticket& ticket) override;
     std::unique_ptr<Watch> watch(const Ticket& ticket, LineMoved line_moved) override;
     Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
-                                         std::chrono::milliseconds lease) override {
+                                         Extension extension) override {
         common_->tidy();
-        return renew_all(common_, tickets, lease);
+        return renew_all(common_, tickets, extension.lease);
     }
     Pending<Standing> leave(const Ticket& ticket) override {
         common_->tidy();

@@ -51,8 +51,8 @@ public:
         return inner_->watch(ticket, std::move(line_moved));
     }
     Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
-                                         std::chrono::milliseconds lease) override {
-        return inner_->renew(tickets, lease);
+                                         Extension extension) override {
+        return inner_->renew(tickets, extension);
     }
     Pending<Standing> leave(const Ticket& ticket) override { return inner_->leave(ticket); }
     Pending<std::vector<Line>> inspect(std::string prefix) override {

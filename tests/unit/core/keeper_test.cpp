@@ -55,9 +55,9 @@ public:
     };
 
     Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
-                                         std::chrono::milliseconds lease) override {
+                                         Extension extension) override {
         if (at_once) return std::vector<Standing>(tickets.size(), *at_once);
-        Renewal renewal{{}, lease, std::make_shared<Flight<std::vector<Standing>>>(wire_)};
+        Renewal renewal{{}, extension.lease, std::make_shared<Flight<std::vector<Standing>>>(wire_)};
         for (const Ticket& ticket : tickets) renewal.resources.push_back(ticket.resource);
         renewals.push_back(renewal);
         return Pending<std::vector<Standing>>(renewal.flight);

@@ -179,10 +179,10 @@ std::vector<Scheme> schemes() {
         {"redis+unix", open_redis, {"layout", "password_file"}, {"plain", "redisson"}},
 #endif
 #ifdef HOLDFAST_STORE_ZOOKEEPER
-        {"zookeeper", open_zookeeper, {"auth", "password_file", "session", "tick"}},
+        {"zookeeper", open_zookeeper, {"auth", "password_file", "tick"}},
         {"zookeepers",
          open_zookeeper,
-         {"auth", "password_file", "session", "tick", "tls_ca", "tls_cert", "tls_key"}},
+         {"auth", "password_file", "tick", "tls_ca", "tls_cert", "tls_key"}},
 #endif
 #ifdef HOLDFAST_STORE_ETCD
         {"etcd", open_etcd, {"password_file"}},

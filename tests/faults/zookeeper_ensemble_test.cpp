@@ -10,9 +10,9 @@ namespace {
 
 class ZookeeperMajority : public testing::Test {
 protected:
-    static std::string parameters() { return "?session=4s&tick=500ms"; }
+    static std::string parameters() { return "?tick=500ms"; }
     /// Longer than an election.
-    Client patient_client() const { return connect(ensemble_.url() + "?session=10s&tick=500ms"); }
+    Client patient_client() const { return connect(ensemble_.url() + "?tick=500ms"); }
     static LockOptions patient() { return {.lease = 9s}; }
     /// By this server alone.
     static Client client_of(const ZookeeperServer& server) {

@@ -13,7 +13,7 @@ protected:
     Client patient_client(const std::string& parameters = "") const {
         return connect("zookeeper://127.0.0.1:" + std::to_string(proxy_.port()) + "/" +
                        testing::UnitTest::GetInstance()->current_test_info()->name() +
-                       "?session=10s&tick=500ms&connect_timeout=10s" + parameters);
+                       "?tick=500ms&connect_timeout=10s" + parameters);
     }
 };
 
@@ -72,7 +72,7 @@ TEST_F(ZookeeperReplies, ACreateThatComesAfterItWasGivenUpIsTakenOut) {
     const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::hold});
     // The server would end the first connection when the session is taken up by another.
     proxy_.refuse();
-    EXPECT_EQ(error_of([&] { return user.mutex("orders", brief()).acquire(); }).code(),
+    EXPECT_EQ(error_of([&] { return user.mutex("orders", long_lived()).acquire(); }).code(),
               errc::unreachable);
     EXPECT_EQ(ambush.seen(), 1U);
     proxy_.let_pass();
@@ -95,7 +95,7 @@ TEST_F(ZookeeperReplies, ACreateThatComesAfterItsRepetitionLeavesNoGhost) {
     const auto connections = server_.measured("num_alive_connections");
     // Kept back until the client has given up the connection and tried again by the next one.
     const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::hold});
-    auto hold = user.mutex("orders", brief()).acquire();
+    auto hold = user.mutex("orders", long_lived()).acquire();
     EXPECT_TRUE(hold.held());
     EXPECT_EQ(ambush.seen(), 2U);
     EXPECT_EQ(proxy_.connections(), 2U);
@@ -124,7 +124,7 @@ TEST_F(ZookeeperReplies, ADroppedReplyToDeleteIsNotTakenForAnothersLoss) {
 TEST_F(ZookeeperReplies, APredecessorThatGoesBetweenTheListAndTheWatchIsNoticed) {
     auto first = rival().mutex("orders", long_lived()).acquire();
     const auto user = client();
-    const ZookeeperAmbush ambush(proxy_, Verb::read, {Verdict::hold});
+    const ZookeeperAmbush ambush(proxy_, Verb::exists, {Verdict::hold});
     Acquiring second(user, "orders", {.lease = 2s});
     ASSERT_TRUE(ambush.await_seen(1));
     first.release();
@@ -224,7 +224,7 @@ TEST_F(ZookeeperReplies, APredecessorThatIsAdmittedBetweenTheListAndTheWatchIsNo
     auto second = std::async(std::launch::async, [&] { return others.acquire(2); });
     ASSERT_TRUE(await_waiters("slots", 1));
     const auto user = patient_client();
-    const ZookeeperAmbush ambush(proxy_, Verb::read, {Verdict::hold});
+    const ZookeeperAmbush ambush(proxy_, Verb::exists, {Verdict::hold});
     auto third = std::async(std::launch::async,
                             [&] { return user.semaphore("slots", 3, long_lived()).acquire(); });
     ASSERT_TRUE(ambush.await_seen(1));
@@ -259,7 +259,7 @@ TEST_F(ZookeeperReplies, APredecessorThatGoesWhileTheConnectionIsDownIsToldByThe
     auto first = rival().mutex("orders", long_lived()).acquire();
     const auto user = connect("zookeeper://127.0.0.1:" + std::to_string(proxy_.port()) +
                               "/APredecessorThatGoesWhileTheConnectionIsDownIsToldByTheNextOne"
-                              "?session=10s&tick=500ms");
+                              "?tick=500ms");
     Acquiring second(user, "orders", {.lease = 10s});
     ASSERT_TRUE(await_waiters("orders", 1));
     ASSERT_TRUE(await([&] { return server_.measured("watch_count") > 0; }));

@@ -13,7 +13,7 @@ class ZookeeperRights : public testing::Test {
 protected:
     static LockOptions brief() { return {.lease = 1s}; }
     std::string url(const std::string& parameters) const {
-        return server_.url() + "/rights?session=2s&tick=500ms" + parameters;
+        return server_.url() + "/rights?tick=500ms" + parameters;
     }
     static bool can_be_reached(const std::string& store) {
         try {
@@ -56,7 +56,7 @@ TEST_F(ZookeeperRights, AContainerOfAnotherUsersIsToldAtOnce) {
 
 TEST_F(ZookeeperRights, AnotherUsersBargingLockIsRefusedAtOnce) {
     const auto commons = [&](const std::string& user) {
-        return connect(server_.url() + "/commons?session=2s&tick=500ms" + user);
+        return connect(server_.url() + "/commons?tick=500ms" + user);
     };
     const LockOptions barging{.lease = 1s, .fairness = Fairness::barging};
     const auto nobody = commons("");
@@ -103,7 +103,7 @@ TEST_F(ZookeeperRights, ThePasswordIsNowhereToBeSeen) {
 TEST_F(ZookeeperRights, TlsReachesAServerThatProvesItsName) {
     const ZookeeperServer secured({.tls = true});
     const std::string address =
-        "zookeepers://127.0.0.1:" + std::to_string(secured.tls_port()) + "?session=2s&tick=500ms";
+        "zookeepers://127.0.0.1:" + std::to_string(secured.tls_port()) + "?tick=500ms";
     const std::string trusting =
         address + "&tls_ca=" + certificates().authority.certificate.string();
     // It serves others before it listens for TLS.

@@ -21,10 +21,6 @@ constexpr auto doubt_interval = 500ms;
 /// Beyond that nodes stay until their session ends.
 constexpr std::size_t most_leftovers = 65536;
 
-std::string in_words(std::uint64_t capacity) {
-    return capacity == all ? "exclusive and shared use" : std::to_string(capacity) + " permits";
-}
-
 }  // namespace
 
 std::vector<std::string> nodes_to_watch(const std::string& path, const std::string& own,
@@ -32,19 +28,6 @@ std::vector<std::string> nodes_to_watch(const std::string& path, const std::stri
     std::vector<std::string> nodes{own};
     for (const std::string& node : judgement.watched) nodes.push_back(below(path, node));
     return nodes;
-}
-
-Failure conflict(const Ensemble& ensemble, std::uint64_t capacity_ahead) {
-    return {errc::conflict, Effect::none,
-            ensemble.shown() + ": the resource is in use for " + in_words(capacity_ahead) +
-                "; all its users must agree"};
-}
-
-Failure fairness_conflict(const Ensemble& ensemble) {
-    return {errc::conflict, Effect::none,
-            ensemble.shown() +
-                ": the resource is used with another fairness, or has others below its name; all "
-                "its users must agree, and barging allows no names below it"};
 }
 
 void Common::tidy() {

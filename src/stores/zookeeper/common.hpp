@@ -144,7 +144,4 @@ private:
 std::vector<std::string> nodes_to_watch(const std::string& path, const std::string& own,
                                         const Judgement& judgement);
 
-Failure conflict(const Ensemble& ensemble, std::uint64_t capacity_ahead);
-Failure fairness_conflict(const Ensemble& ensemble);
-
 }  // namespace holdfast::inline v0::zookeeper

@@ -67,10 +67,6 @@ Ensemble ensemble_of(const StoreUrl& url) {
     if (url.hosts.empty()) {
         refuse(url, "it names no host; write it as " + url.scheme + "://h1:2181,h2:2181,h3:2181");
     }
-    if (url.text("session")) {
-        refuse(url, "session is no parameter any more: each lease has a session of its own; leave "
-                    "it out");
-    }
     if (url.prefix().starts_with('/')) {
         refuse(url, "a prefix begins with no slash: the path has one by itself; with prefix= the "
                     "name orders is the path /orders");

@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "port/sentences.hpp"
 #include "stores/listed/note.hpp"
 #include "stores/zookeeper/failures.hpp"
 
@@ -14,10 +15,18 @@ namespace {
 using State = Standing::State;
 using Verdict = Judgement::Verdict;
 
-Failure refused_by_tombstone(const Ensemble& ensemble) {
-    return {errc::lost, Effect::none,
-            ensemble.shown() + ": it was taken out of line before it came in; acquire again"};
+/// With barging a lock needs its name for itself.
+Failure name_not_free(const Ensemble& ensemble) {
+    return {errc::conflict, Effect::none,
+            ensemble.shown() +
+                ": somebody is in its line, or has a name below it; barging allows neither, and all "
+                "its users must agree"};
 }
+
+Usage usage_of(const Contender& contender) {
+    return {contender.capacity, contender.fairness};
+}
+constexpr Usage barging_use{all, Fairness::barging};
 
 /// Why the containers above a node, from the top, were not made; none when nothing is in the way of
 /// making them once more.
@@ -44,7 +53,7 @@ Entering::Entering(const std::shared_ptr<Common>& common, Contender contender,
 void Entering::start() {
     const auto common = common_.lock();
     if (common->roster.is_buried(contender_.nonce)) {
-        return fail(refused_by_tombstone(common->ensemble()));
+        return fail(withdrawn());
     }
     if (contender_.resource.starts_with('/')) return fail(leading_slash(common->ensemble()));
     const auto longest = common->wire.longest_session();
@@ -95,7 +104,7 @@ void Entering::looked(Common& common, Answer answer) {
         {.node = "self", .weight = contender_.weight, .capacity = contender_.capacity});
     const Judgement judgement = judge(joined, "self");
     if (judgement.verdict == Verdict::conflict) {
-        return fail(conflict(common.ensemble(), judgement.capacity_ahead));
+        return fail(conflict({judgement.capacity_ahead}, usage_of(contender_)));
     }
     if (judgement.verdict == Verdict::waits) return finish_gone();
     create(common);
@@ -132,8 +141,10 @@ void Entering::created(Common& common, Answer answer) {
     const Reply& made = replies[made_at_];
     if (!made.ok()) {
         const Refusal of_way = refusal_of_way(std::span(replies).first(made_at_));
-        const bool blocked = made.refusal == Refusal::no_node && of_way != Refusal::none;
-        return refused(common, blocked ? of_way : made.refusal);
+        if (made.refusal == Refusal::no_node && of_way != Refusal::none) {
+            return fail(failure_of(of_way, common.ensemble()));
+        }
+        return refused(common, made.refusal);
     }
     sent_ = answer.sent;
     auto [node, stat] = made.made();
@@ -150,7 +161,7 @@ void Entering::created(Common& common, Answer answer) {
 void Entering::refused(Common& common, Refusal refusal) {
     if (refusal == Refusal::no_node && has_time()) return make_way(common);
     if (refusal == Refusal::no_children_for_ephemerals) {
-        return fail(fairness_conflict(common.ensemble()));
+        return fail(conflict(barging_use, usage_of(contender_)));
     }
     if (refusal == Refusal::node_exists && is_barging()) return look_at_holder(common);
     fail(failure_of(refusal, common.ensemble()));
@@ -234,7 +245,7 @@ void Entering::judged(Common& common, std::string node, const Stat& stat,
             return wait_in_line(common, std::move(member), judgement);
         case Verdict::conflict:
             return take_out(common, member.node,
-                            conflict(common.ensemble(), judgement.capacity_ahead));
+                            conflict({judgement.capacity_ahead}, usage_of(contender_)));
         case Verdict::absent:
             // Its session has ended, or somebody has removed it, between the two.
             return finish_gone();
@@ -286,7 +297,7 @@ void Entering::container_replaced(Common& common, Answer answer) {
     const bool away = refusal == Refusal::none || refusal == Refusal::no_node ||
                       refusal == Refusal::no_children_for_ephemerals;
     if (away && has_time()) return create(common);
-    if (away || refusal == Refusal::not_empty) return fail(fairness_conflict(common.ensemble()));
+    if (away || refusal == Refusal::not_empty) return fail(name_not_free(common.ensemble()));
     fail(failure_of(refusal, common.ensemble()));
 }
 

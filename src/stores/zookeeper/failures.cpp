@@ -29,8 +29,8 @@ constexpr std::array meanings{
     Meaning{Refusal::throttled, errc::unreachable,
             "it has more requests than it can serve; try again in a moment"},
     Meaning{Refusal::no_children_for_ephemerals, errc::conflict,
-            "the resource, or one that its name begins with, is used with fairness barging; all "
-            "its users must agree"},
+            "a name that this one begins with is used with fairness barging, which allows no names "
+            "below it; choose another name"},
 };
 
 }  // namespace

@@ -43,14 +43,21 @@ void ZookeeperWire::listen(const std::weak_ptr<Listener>& listener) {
 }
 
 Conversation& ZookeeperWire::conversation(Term term) {
-    auto& found = conversations_[term];
-    if (!found) found = std::make_unique<Conversation>(ensemble_, term, bell_, listener_);
-    return *found;
+    if (Conversation* const found = find(term)) return *found;
+    auto& made = conversations_[term];
+    made = std::make_unique<Conversation>(ensemble_, term, bell_, listener_);
+    return *made;
 }
 
-const Conversation* ZookeeperWire::find(Term term) const {
+/// One that asked for more than the servers grant serves all that could have no longer one.
+Conversation* ZookeeperWire::find(Term term) const {
     const auto found = conversations_.find(term);
-    return found == conversations_.end() ? nullptr : found->second.get();
+    if (found != conversations_.end()) return found->second.get();
+    for (const auto& [asked, one] : conversations_) {
+        const auto granted = one->session().timeout();
+        if (granted > 0ms && granted < asked && granted <= term) return one.get();
+    }
+    return nullptr;
 }
 
 void ZookeeperWire::submit(Term term, Volley volley, Answered answered) {

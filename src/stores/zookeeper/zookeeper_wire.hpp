@@ -55,7 +55,7 @@ private:
     void turn(std::optional<Moment> until, Due& due) override;
     std::optional<Moment> prepare(std::optional<Moment> until, Due& due);
     Conversation& conversation(Term term);
-    const Conversation* find(Term term) const;
+    Conversation* find(Term term) const;
     void watch_answered(Term term, const std::string& path, std::int64_t since,
                         const Reply& reply, std::int64_t session);
     bool unwatch(Term term, const std::string& path, WatchLeft left);

@@ -17,6 +17,13 @@ std::vector<InLine> as_in_line(std::span<const Seat> line) {
     return weights;
 }
 
+/// The nearest ahead that uses the resource as something else; nothing when all agree.
+const Seat* nearest_that_disagrees(std::span<const Seat> ahead, const Seat& self) {
+    const auto disagrees = [&](const Seat& seat) { return seat.capacity != self.capacity; };
+    const auto found = std::find_if(ahead.rbegin(), ahead.rend(), disagrees);
+    return found == ahead.rend() ? nullptr : &*found;
+}
+
 /// The nearest ahead that leaves no room for it, whoever else goes.
 const Seat* nearest_in_the_way(std::span<const Seat> ahead, const Seat& self) {
     const auto in_the_way = [&](const Seat& seat) {
@@ -44,10 +51,11 @@ Judgement judge(std::span<const Seat> line, std::string_view node) {
     const Seat& self = *found;
     const auto index = static_cast<std::size_t>(found - line.begin());
     const auto ahead = line.first(index);
-    const auto other = std::ranges::find_if(
-        ahead, [&](const Seat& seat) { return seat.capacity != self.capacity; });
-    if (other != ahead.end()) {
-        return {.verdict = Verdict::conflict, .capacity_ahead = other->capacity};
+    if (const Seat* const other = nearest_that_disagrees(ahead, self)) {
+        // The first of a line is admitted.
+        const std::uint64_t present = line.front().capacity;
+        if (present == self.capacity) return {.verdict = Verdict::waits, .watched = {other->node}};
+        return {.verdict = Verdict::conflict, .watched = {other->node}, .capacity_ahead = present};
     }
     const auto weights = as_in_line(line.first(index + 1));
     if (is_admitted(weights, index, self.capacity, Fairness::fifo)) {

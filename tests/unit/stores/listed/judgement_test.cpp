@@ -60,6 +60,26 @@ TEST(Judgement, RefusesTheLaterOneThatDisagrees) {
     EXPECT_EQ(judge(line, "a").verdict, Verdict::admitted);
 }
 
+TEST(Judgement, IsNotMadeByWhoeverDisagreesAndIsAboutToLeave) {
+    const std::vector line{seat("a", 1, 3), seat("b"), seat("c", 2, 4), seat("d", 1, 3)};
+    const auto last = judge(line, "d");
+    EXPECT_EQ(last.verdict, Verdict::waits) << "it agrees with the one that is admitted";
+    EXPECT_EQ(last.watched, std::vector<std::string>{"c"});
+    EXPECT_FALSE(last.next);
+    const std::vector later{seat("a", 1, 3), seat("d", 1, 3)};
+    EXPECT_EQ(judge(later, "d").verdict, Verdict::admitted);
+}
+
+TEST(Judgement, AdmitsNobodyPastOneThatDisagrees) {
+    // It may have come to the front before it looked.
+    const std::vector line{seat("a", 1, 3), seat("b"), seat("c", 1, 3)};
+    EXPECT_EQ(admitted_in(line), 1U);
+    const std::vector later{seat("b"), seat("c", 1, 3)};
+    EXPECT_EQ(judge(later, "b").verdict, Verdict::admitted);
+    EXPECT_EQ(judge(later, "c").verdict, Verdict::conflict);
+    EXPECT_EQ(judge(later, "c").watched, std::vector<std::string>{"b"});
+}
+
 /// Of those that it names, one must go before the contender can be admitted.
 TEST(Judgement, NeverLetsAContenderSleepOn) {
     std::mt19937 random(7);

@@ -48,13 +48,12 @@ private:
 class ZookeeperCost : public ZookeeperFaults {};
 
 TEST_F(ZookeeperCost, TwoWritesAndOneListForEachAcquireAndRelease) {
-    const auto user = connect("zookeeper://127.0.0.1:" + std::to_string(proxy_.port()) +
-                              "/cost?tick=500ms");
+    const auto user =
+        connect("zookeeper://127.0.0.1:" + std::to_string(proxy_.port()) + "/cost?tick=500ms");
     // Somebody else is below the same container, so that it stays.
-    const Hold neighbour =
-        connect("zookeeper://" + server_.address() + "/cost?tick=500ms")
-            .mutex("orders/else", long_lived())
-            .acquire();
+    const Hold neighbour = connect("zookeeper://" + server_.address() + "/cost?tick=500ms")
+                               .mutex("orders/else", long_lived())
+                               .acquire();
     auto mutex = user.mutex("orders", long_lived());
     const Requests requests(proxy_);
     for (int i = 0; i < 10; ++i) EXPECT_EQ(mutex.acquire().release(), Released::in_time);
@@ -78,8 +77,8 @@ TEST_F(ZookeeperCost, AFailedTryWritesNothingWhereTheLineWasSeenOccupied) {
 TEST_F(ZookeeperCost, AHandOffCostsTheSameWithTenWaitersAndWithFiveHundred) {
     constexpr std::size_t most = sanitized ? 100 : 500;
     for (const std::size_t count : {std::size_t{10}, most}) {
-        const auto user = connect("zookeeper://127.0.0.1:" + std::to_string(proxy_.port()) +
-                                  "/cost?tick=500ms");
+        const auto user =
+            connect("zookeeper://127.0.0.1:" + std::to_string(proxy_.port()) + "/cost?tick=500ms");
         auto mutex = user.mutex("line", long_lived());
         std::optional<Hold> first = mutex.acquire();
         std::atomic<std::size_t> done{0};

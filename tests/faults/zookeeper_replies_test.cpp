@@ -124,7 +124,7 @@ TEST_F(ZookeeperReplies, ADroppedReplyToDeleteIsNotTakenForAnothersLoss) {
 TEST_F(ZookeeperReplies, APredecessorThatGoesBetweenTheListAndTheWatchIsNoticed) {
     auto first = rival().mutex("orders", long_lived()).acquire();
     const auto user = client();
-    const ZookeeperAmbush ambush(proxy_, Verb::exists, {Verdict::hold});
+    const ZookeeperAmbush ambush(proxy_, Verb::read, {Verdict::hold});
     Acquiring second(user, "orders", {.lease = 2s});
     ASSERT_TRUE(ambush.await_seen(1));
     first.release();
@@ -138,7 +138,7 @@ class ZookeeperDeleted : public ZookeeperReplies {
 protected:
     struct Waiting {
         Ticket ticket;
-        std::unique_ptr<Watch> watch;
+        std::unique_ptr<Watch> watch = nullptr;
         std::shared_ptr<std::atomic<int>> told = std::make_shared<std::atomic<int>>(0);
         std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
     };
@@ -193,8 +193,8 @@ TEST_F(ZookeeperDeleted, AWaiterWhoseNodeWasDeletedIsToldAtOnceAndNeverAdmitted)
         ASSERT_TRUE(others->leave(holder).get().ok());
         ASSERT_TRUE(await([&] { return *third.told > 0; }));
         EXPECT_EQ(state_of(*store, waiting.ticket), Standing::State::gone);
-        EXPECT_TRUE(await(
-            [&] { return state_of(*store, third.ticket) == Standing::State::admitted; }));
+        EXPECT_TRUE(
+            await([&] { return state_of(*store, third.ticket) == Standing::State::admitted; }));
         ASSERT_TRUE(store->leave(third.ticket).get().ok());
         ASSERT_TRUE(store->leave(waiting.ticket).get().ok());
     }
@@ -224,7 +224,7 @@ TEST_F(ZookeeperReplies, APredecessorThatIsAdmittedBetweenTheListAndTheWatchIsNo
     auto second = std::async(std::launch::async, [&] { return others.acquire(2); });
     ASSERT_TRUE(await_waiters("slots", 1));
     const auto user = patient_client();
-    const ZookeeperAmbush ambush(proxy_, Verb::exists, {Verdict::hold});
+    const ZookeeperAmbush ambush(proxy_, Verb::read, {Verdict::hold});
     auto third = std::async(std::launch::async,
                             [&] { return user.semaphore("slots", 3, long_lived()).acquire(); });
     ASSERT_TRUE(ambush.await_seen(1));
@@ -314,7 +314,7 @@ TEST_F(ZookeeperReplies, ANameBelowABargingOneIsRefusedAtOnce) {
     const auto connections = proxy_.connections();
     const auto start = std::chrono::steady_clock::now();
     for (const char* name : {"a/b", "a/b/c"}) {
-        const auto refused = error_of([&] { return user.mutex(name, brief()).acquire(); });
+        const auto refused = error_of([&] { return user.mutex(name, long_lived()).acquire(); });
         EXPECT_EQ(refused.code(), errc::conflict);
         expect_says(refused, "barging");
     }

@@ -112,7 +112,8 @@ TEST_F(ZookeeperRights, TlsReachesAServerThatProvesItsName) {
     auto hold = client.mutex("orders", brief()).acquire();
     EXPECT_FALSE(await([&] { return !hold.held(); }, 1500ms)) << "it is renewed";
     EXPECT_EQ(hold.release(), Released::in_time);
-    EXPECT_EQ(error_of([&] { return connect(address); }).code(), errc::unreachable)
+    EXPECT_EQ(error_of([&] { return connect(address + "&request_timeout=1s"); }).code(),
+              errc::unreachable)
         << "nobody here trusts its authority";
 }
 

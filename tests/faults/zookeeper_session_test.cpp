@@ -99,13 +99,15 @@ TEST_F(ZookeeperSession, ThatEndsWhileWaitingIsToldAndAdmitsNobody) {
 
 TEST_F(ZookeeperSession, ThatEndsDuringEnterIsReplacedAndItsNodeNeverAdopted) {
     const auto user = client();
+    user.mutex("orders", brief()).acquire().release();
+    const auto sessions = server_.measured("global_sessions");
     proxy_.on_request([&](auto request) {
         // The server gets it, and nobody hears more.
         if (zookeeper_verb(request) == Verb::create) proxy_.black_hole();
         return Verdict::pass;
     });
     Acquiring entering(user, "orders", brief());
-    ASSERT_TRUE(await([&] { return holders("orders") == 1; }));
+    ASSERT_TRUE(await([&] { return server_.measured("global_sessions") < sessions; }));
     ASSERT_TRUE(await_nobody("orders"));
     proxy_.pass();
     auto hold = entering.get();
@@ -221,10 +223,8 @@ TEST_F(ZookeeperSession, ThatNobodyUsesAnyMoreIsEnded) {
 
 TEST_F(ZookeeperSession, ALeaseIsNotLengthenedBeyondIt) {
     const auto store = open_store(url_behind("&prefix=")).store;
-    const Contender contender{.resource = "orders",
-                              .nonce = {.bytes = {std::byte{7}}},
-                              .owner = "it",
-                              .lease = 1s};
+    const Contender contender{
+        .resource = "orders", .nonce = {.bytes = {std::byte{7}}}, .owner = "it", .lease = 1s};
     const auto entered = store->enter({&contender, 1}).get();
     ASSERT_TRUE(entered.ok());
     const Ticket ticket = entered.value().front().ticket;

@@ -44,8 +44,8 @@ private:
 
     const Address& address_;
     const std::size_t first_;
-    const Moment end_;   ///< of the attempt
-    Moment deadline_;  ///< of the present endpoint
+    const Moment end_;  ///< of the attempt
+    Moment deadline_;   ///< of the present endpoint
     std::optional<Resolution> resolution_;
     std::vector<Endpoint> endpoints_;
     std::shared_ptr<Socket> socket_;

@@ -18,6 +18,8 @@ using Verdict = Judgement::Verdict;
 constexpr std::size_t most_remembered = 4096;
 /// How often a late copy of an enter is looked for, and a deletion made again.
 constexpr auto doubt_interval = 500ms;
+/// How often a node is looked for that we may not read.
+constexpr auto unheard_interval = 1s;
 /// Beyond that nodes stay until their session ends.
 constexpr std::size_t most_leftovers = 65536;
 
@@ -85,9 +87,8 @@ void Common::remove_later(const PlaceText& place) {
     const auto term = wire.term_of(place.session);
     if (!term) return;
     const bool in_line = seat_of(last_of(place.node)).has_value();
-    keep_leftover(place.node, {.term = *term,
-                               .session = place.session,
-                               .czxid = in_line ? 0 : place.made_by});
+    keep_leftover(place.node,
+                  {.term = *term, .session = place.session, .czxid = in_line ? 0 : place.made_by});
 }
 
 void Common::keep_leftover(const std::string& node, const Leftover& leftover) {
@@ -228,7 +229,7 @@ Standing Common::stands_in_line(const Member& member, const Reply& listed) {
             roster.wait_for(member.nonce(), nodes_to_watch(member.path, member.node, judgement),
                             judgement.next, listed.zxid);
             arm(member.nonce());
-            return {.state = State::waiting};
+            return waits(nodes_to_watch(member.path, member.node, judgement));
         case Verdict::conflict:
             remove_node(term_of(member.contender), member.node);
             break;
@@ -237,6 +238,15 @@ Standing Common::stands_in_line(const Member& member, const Reply& listed) {
     }
     roster.remove(member.nonce());
     return {};
+}
+
+/// For one that may not hear of what it waits for, looking is all there is.
+Standing Common::waits(const std::vector<std::string>& watched) const {
+    const std::lock_guard guard(mutex_);
+    const bool deaf = std::ranges::any_of(
+        watched, [&](const std::string& node) { return unheard_.contains(node); });
+    if (!deaf) return {.state = State::waiting};
+    return {.state = State::waiting, .look_again = unheard_interval};
 }
 
 Standing Common::its_turn(const Member& member) {
@@ -269,6 +279,19 @@ void Common::session_over(std::int64_t session) {
     // Those without a node go on, but what they watched is not watched any more.
     for (const Nonce& nonce : watchers->watched()) {
         watchers->call(nonce, {.state = State::waiting});
+    }
+}
+
+void Common::unheard(std::int64_t session, const std::string& path) {
+    {
+        const std::lock_guard guard(mutex_);
+        if (unheard_.size() >= most_remembered) unheard_.clear();
+        unheard_.insert(path);
+    }
+    for (const Nonce& nonce : roster.stir(path, false, session)) {
+        if (!watchers->watches(nonce)) continue;
+        roster.take_stir(nonce);
+        watchers->call(nonce, {.state = State::waiting, .look_again = unheard_interval});
     }
 }
 

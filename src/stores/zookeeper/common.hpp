@@ -54,22 +54,23 @@ public:
     /// reply is not what belongs to its request, it is called again, with a failure.
     template <class Read>
     void submit(Term term, Volley&& volley, Read read) {
-        wire.submit(term, std::move(volley), [weak = weak_from_this(), read](Answer answer) mutable {
-            const auto self = weak.lock();
-            if (!self) return;
-            Answer unreadable{Failure{errc::unreachable, Effect::unknown, {}}, true, answer.sent,
-                              answer.session};
-            try {
-                read(*self, std::move(answer));
-            } catch (const Error& error) {
-                if (error.code() != errc::corrupt) throw;
-                unreadable.result =
-                    Failure{errc::unreachable, Effect::unknown,
-                            self->ensemble().shown() + ": a reply that is none (" + error.what() +
-                                "); check that host and port are a ZooKeeper server's"};
-                read(*self, std::move(unreadable));
-            }
-        });
+        wire.submit(
+            term, std::move(volley), [weak = weak_from_this(), read](Answer answer) mutable {
+                const auto self = weak.lock();
+                if (!self) return;
+                Answer unreadable{Failure{errc::unreachable, Effect::unknown, {}}, true,
+                                  answer.sent, answer.session};
+                try {
+                    read(*self, std::move(answer));
+                } catch (const Error& error) {
+                    if (error.code() != errc::corrupt) throw;
+                    unreadable.result = Failure{
+                        errc::unreachable, Effect::unknown,
+                        self->ensemble().shown() + ": a reply that is none (" + error.what() +
+                            "); check that host and port are a ZooKeeper server's"};
+                    read(*self, std::move(unreadable));
+                }
+            });
     }
 
     /// Takes what is over out of line: leases that nobody renewed while this client was busy or
@@ -105,6 +106,7 @@ public:
 
     void session_over(std::int64_t session) override;
     void stirred(std::int64_t session, const std::string& path, Event::What what) override;
+    void unheard(std::int64_t session, const std::string& path) override;
 
 private:
     struct Doubt {
@@ -129,12 +131,13 @@ private:
     void look_for_copies(const Nonce& nonce, const Doubt& doubt);
     void remove_copies(const Nonce& nonce, const Doubt& doubt,
                        const std::vector<std::string>& children);
-    void remove_barging_copy(const Nonce& nonce, const Doubt& doubt,
-                             const Reply::Content& content);
+    void remove_barging_copy(const Nonce& nonce, const Doubt& doubt, const Reply::Content& content);
     Standing stands_in_line(const Member& member, const Reply& listed);
+    Standing waits(const std::vector<std::string>& watched) const;
 
     mutable std::mutex mutex_;
     std::set<std::string> occupied_;
+    std::set<std::string> unheard_;  ///< nodes that we may not read
     std::map<Nonce, Doubt> doubts_;
     std::map<std::string, Leftover> leftovers_;  ///< by node
 };

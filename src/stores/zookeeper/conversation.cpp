@@ -245,9 +245,8 @@ void Conversation::expire(Moment now, Due& due) {
 Failure Conversation::timed_out() const {
     std::string sentence = ensemble_.shown() + ": no answer in time (request_timeout is " +
                            std::to_string(ensemble_.request_timeout.count()) + " ms); ";
-    sentence += last_failure_.empty()
-                    ? "check the servers and that a majority of them is up"
-                    : "the last try: " + last_failure_;
+    sentence += last_failure_.empty() ? "check the servers and that a majority of them is up"
+                                      : "the last try: " + last_failure_;
     return {errc::unreachable, Effect::none, std::move(sentence)};
 }
 

@@ -68,8 +68,9 @@ Ensemble ensemble_of(const StoreUrl& url) {
         refuse(url, "it names no host; write it as " + url.scheme + "://h1:2181,h2:2181,h3:2181");
     }
     if (url.prefix().starts_with('/')) {
-        refuse(url, "a prefix begins with no slash: the path has one by itself; with prefix= the "
-                    "name orders is the path /orders");
+        refuse(url,
+               "a prefix begins with no slash: the path has one by itself; with prefix= the "
+               "name orders is the path /orders");
     }
     Ensemble ensemble;
     ensemble.credentials = credentials_of(url);

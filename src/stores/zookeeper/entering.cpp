@@ -17,10 +17,11 @@ using Verdict = Judgement::Verdict;
 
 /// With barging a lock needs its name for itself.
 Failure name_not_free(const Ensemble& ensemble) {
-    return {errc::conflict, Effect::none,
-            ensemble.shown() +
-                ": somebody is in its line, or has a name below it; barging allows neither, and all "
-                "its users must agree"};
+    return {
+        errc::conflict, Effect::none,
+        ensemble.shown() +
+            ": somebody is in its line, or has a name below it; barging allows neither, and all "
+            "its users must agree"};
 }
 
 Usage usage_of(const Contender& contender) {
@@ -69,15 +70,14 @@ void Entering::start() {
 
 void Entering::send(Common& common, std::vector<Operation> operations, WhenLost when_lost,
                     Step step) {
-    common.submit(
-        term_,
-        {.operations = std::move(operations),
-         .when_lost = when_lost,
-         .deadline = deadline_,
-         .lease = contender_.lease},
-        [self = shared_from_this(), step](Common& alive, Answer answer) {
-            (self.get()->*step)(alive, std::move(answer));
-        });
+    common.submit(term_,
+                  {.operations = std::move(operations),
+                   .when_lost = when_lost,
+                   .deadline = deadline_,
+                   .lease = contender_.lease},
+                  [self = shared_from_this(), step](Common& alive, Answer answer) {
+                      (self.get()->*step)(alive, std::move(answer));
+                  });
 }
 
 Operation Entering::creation(const Common& common) const {

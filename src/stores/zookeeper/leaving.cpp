@@ -145,8 +145,8 @@ void leave_unanswered(Common& common, const Ticket& ticket, const LeaveFlight& f
                       for (const std::string& node : found.nodes)
                           operations.push_back(delete_node(node));
                       alive.submit(term, {.operations = std::move(operations)},
-                                   [term, path, nonce, stood = found.stood, flight](Common& later,
-                                                                              const Answer& last) {
+                                   [term, path, nonce, stood = found.stood, flight](
+                                       Common& later, const Answer& last) {
                                        if (!last.result.ok()) {
                                            later.doubt(term, path, nonce);
                                            return flight->complete(last.result.failure());

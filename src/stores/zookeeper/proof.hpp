@@ -23,7 +23,8 @@ public:
 
     /// The session was made at that time, by a write.
     void made(Moment sent);
-    /// A server has taken it up, which tells whom it takes for the leader: the next write proves it.
+    /// A server has taken it up, which tells whom it takes for the leader: the next write proves
+    /// it.
     void taken_up(Moment sent);
     void answered(Moment sent, Moment now);
     void answered_by_majority(Moment sent);

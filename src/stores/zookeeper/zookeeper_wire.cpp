@@ -17,11 +17,11 @@ constexpr auto goodbye_time = 100ms;
 /// What a client is opened with: that of the lease which nobody asked for.
 constexpr auto first_lease = 30s;
 
-/// Of a node that was looked at; also when that cannot be known.
+/// Of a node that was read; also when that cannot be known.
 bool is_written_since(std::int64_t zxid, const Reply& reply) {
     if (zxid == 0) return false;
     try {
-        return reply.stat().mzxid > zxid;
+        return reply.content().stat.mzxid > zxid;
     } catch (const Error&) {
         return true;
     }
@@ -108,7 +108,6 @@ Moment ZookeeperWire::counted_from(Term term, Moment sent, std::chrono::nanoseco
     return found == nullptr ? Moment{} : found->session().counted_from(sent, lease);
 }
 
-/// By looks that need no right: others' nodes may be theirs alone to read.
 void ZookeeperWire::watch(Term term, const std::vector<std::string>& paths, std::int64_t since) {
     std::vector<std::string> asked;
     std::vector<Operation> operations;
@@ -117,7 +116,7 @@ void ZookeeperWire::watch(Term term, const std::vector<std::string>& paths, std:
         for (const std::string& path : paths) {
             if (!conversation(term).session().watch(path)) continue;
             asked.push_back(path);
-            operations.push_back(look_at_node(path, Watching::yes));
+            operations.push_back(read_node(path, Watching::yes));
         }
     }
     if (asked.empty()) return;
@@ -139,13 +138,32 @@ void ZookeeperWire::watch(Term term, const std::vector<std::string>& paths, std:
 void ZookeeperWire::watch_answered(Term term, const std::string& path, std::int64_t since,
                                    const Reply& reply, std::int64_t session) {
     if (reply.ok() && !is_written_since(since, reply)) return;
-    const bool ended = reply.refusal == Refusal::no_node;
-    if (!unwatch(term, path, ended ? WatchLeft::one : WatchLeft::none)) return;
-    // Whatever else is refused would be so again: whoever waits looks with its renewals.
-    if (tells_nothing(reply.refusal)) return;
     const auto listener = listener_.lock();
     if (!listener) return;
+    if (reply.refusal == Refusal::no_auth) {
+        listener->unheard(session, path);
+        return watch_unreadable(term, path);
+    }
+    const bool ended = reply.refusal == Refusal::no_node;
+    // Whatever else is refused would be so again: whoever waits looks with its renewals.
+    if (!unwatch(term, path, WatchLeft::none) || tells_nothing(reply.refusal)) return;
     listener->stirred(session, path, ended ? Event::What::deleted : Event::What::changed);
+}
+
+/// By a look, which needs no right. Newer servers tell nothing of it all the same.
+void ZookeeperWire::watch_unreadable(Term term, const std::string& path) {
+    submit(term, {.operations = {look_at_node(path, Watching::yes)}},
+           [this, weak = listener_, term, path](const Answer& answer) {
+               const auto listener = weak.lock();
+               if (!listener) return;
+               const bool lost = !answer.result.ok();
+               const bool ended =
+                   !lost && answer.result.value().front().refusal == Refusal::no_node;
+               if (!lost && !ended) return;
+               if (!unwatch(term, path, ended ? WatchLeft::one : WatchLeft::none)) return;
+               listener->stirred(answer.session, path,
+                                 ended ? Event::What::deleted : Event::What::changed);
+           });
 }
 
 /// A node that is not there is watched all the same, for one that may come.

@@ -56,8 +56,9 @@ private:
     std::optional<Moment> prepare(std::optional<Moment> until, Due& due);
     Conversation& conversation(Term term);
     Conversation* find(Term term) const;
-    void watch_answered(Term term, const std::string& path, std::int64_t since,
-                        const Reply& reply, std::int64_t session);
+    void watch_answered(Term term, const std::string& path, std::int64_t since, const Reply& reply,
+                        std::int64_t session);
+    void watch_unreadable(Term term, const std::string& path);
     bool unwatch(Term term, const std::string& path, WatchLeft left);
     void say_goodbye() noexcept;
 

@@ -46,8 +46,7 @@ TEST(AnEnsemble, HasTheServersThatTheUrlNames) {
 }
 
 TEST(AnEnsemble, IsUsedAsTheUrlSays) {
-    const auto one =
-        of("zookeeper://a?tick=500ms&connect_timeout=1s&request_timeout=5s");
+    const auto one = of("zookeeper://a?tick=500ms&connect_timeout=1s&request_timeout=5s");
     EXPECT_EQ(one.tick, 500ms);
     EXPECT_EQ(one.connect_timeout, 1s);
     EXPECT_EQ(one.request_timeout, 5s);
@@ -86,9 +85,9 @@ TEST(AnEnsemble, IsEnteredByAUserInEachWay) {
 }
 
 TEST(AnEnsemble, NeverShowsThePassword) {
-    for (const char* url : {"zookeeper://a,b/app?auth=me:secret&tick=2s",
-                            "zookeeper://a?tick=2s&%61uth=me:secret",
-                            "zookeeper://me:secret@a?tick=1s", "zookeeper://a?auth=secret"}) {
+    for (const char* url :
+         {"zookeeper://a,b/app?auth=me:secret&tick=2s", "zookeeper://a?tick=2s&%61uth=me:secret",
+          "zookeeper://me:secret@a?tick=1s", "zookeeper://a?auth=secret"}) {
         const auto parsed = parse_store_url(url);
         EXPECT_EQ(parsed.shown.find("secret"), std::string::npos) << parsed.shown;
     }

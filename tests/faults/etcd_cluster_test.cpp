@@ -2,6 +2,8 @@
 
 #include "faults/server_faults.hpp"
 #include "servers/etcd_cluster.hpp"
+#include "support/fault_proxy.hpp"
+#include "support/proxy_protocol.hpp"
 
 /// Three members, of which one fails, is cut off from the others, or is taken out.
 namespace holdfast::test {
@@ -55,6 +57,33 @@ TEST_F(EtcdMajority, AHoldByALeaderThatIsCutOffIsLostBeforeARivalIsIn) {
     const Hold next = others.mutex("orders", brief()).acquire();
     EXPECT_FALSE(hold.held());
     EXPECT_GT(next.fence(), hold.fence());
+}
+
+TEST_F(EtcdMajority, WhatADeposedLeaderKeptAliveIsNotCounted) {
+    EtcdServer& deposed = cluster_.leader();
+    FaultProxy way(deposed.port(), http2_protocol);
+    const auto user = connect(deposed.url_through(way.port()));
+    auto hold = user.mutex("orders", {.lease = 12s}).acquire();
+    Acquiring next(connect(cluster_.follower().url()), "orders", patient());
+    ASSERT_TRUE(await([&] { return user.look_at("orders")->waiters.size() == 1; }));
+    std::atomic<int> kept_alive = 0;
+    way.on_request([&](auto request) {
+        if (etcd_verb(request) != EtcdVerb::keep_alive || ++kept_alive == 1) return Verdict::pass;
+        way.black_hole();
+        return Verdict::hold;
+    });
+    // It stands still while the others elect another one, and knows of nothing when it goes on.
+    cluster_.cut(deposed);
+    deposed.pause();
+    static_cast<void>(cluster_.leader());
+    ASSERT_TRUE(await([&] { return kept_alive == 1; }));
+    const auto heard = way.bytes_from_server();
+    deposed.resume();
+    ASSERT_TRUE(await([&] { return way.bytes_from_server() > heard; }));
+    cluster_.heal();
+    const Hold after = next.get();
+    EXPECT_FALSE(hold.held()) << hold.remaining().count();
+    EXPECT_GT(after.fence(), hold.fence());
 }
 
 TEST_F(EtcdMajority, OneThatIsCutOffAdmitsNobody) {

@@ -62,6 +62,10 @@ protected:
         }
         return found;
     }
+    /// Whether somebody was taken out of line whose request may come late.
+    bool guarded(const std::string& name) const {
+        return !server_.ctl({"get", "--prefix", prefix() + name + "!/", "--keys-only"}).empty();
+    }
     /// Ends the lease of one in line for a name, as an administrator could.
     void revoke_lease_of(const std::string& name, std::size_t place) const {
         const std::string key = keys(name).at(place);

@@ -108,6 +108,19 @@ protected:
         }
     }
     bool are_kept_back() const { return left_ <= 0; }
+    void let_all_pass() {
+        proxy_.let_pass();
+        other_way_.let_pass();
+    }
+    /// What the key of the one in line for it is bound to.
+    std::string lease_of(const std::string& name) const {
+        const auto there = keys(name);
+        if (there.empty()) return "";
+        const std::string fields = server_.ctl({"get", there.at(0), "--write-out=fields"});
+        const std::string word = "\"Lease\" : ";
+        const auto begin = fields.find(word) + word.size();
+        return fields.substr(begin, fields.find('\n', begin) - begin);
+    }
     [[nodiscard]] bool is_ghost_seen(std::chrono::milliseconds limit) const {
         return await([&] { return !keys("orders").empty(); }, limit);
     }
@@ -162,6 +175,126 @@ TEST_F(EtcdLateRequests, ALeaveThatComesAfterItsRepetitionLeavesTheNextOneAlone)
     EXPECT_FALSE(await([&] { return keys("orders") != there; }, 1s));
     EXPECT_TRUE(next.held());
     EXPECT_GT(next.fence(), first.fence());
+}
+
+TEST_F(EtcdLateRequests, AnEndOfOneThatWasRefusedThatComesLateLeavesTheNextOneAlone) {
+    auto permit = rival().semaphore("orders", 3, {.lease = 30s}).acquire();
+    const auto user = client_of_both("&connect_timeout=500ms");
+    auto mutex = user.mutex("orders", {.lease = 30s});
+    keep_back(EtcdVerb::leave, 1);
+    EXPECT_EQ(error_of([&] { return mutex.acquire(); }).code(), errc::conflict);
+    ASSERT_TRUE(are_kept_back());
+    EXPECT_EQ(permit.release(), Released::in_time);
+    const Hold next = mutex.acquire();
+    const auto there = keys("orders");
+    let_all_pass();
+    EXPECT_FALSE(await([&] { return keys("orders") != there; }, 1s));
+    EXPECT_TRUE(next.held());
+}
+
+TEST_F(EtcdLateRequests, AnEnterThatWasRefusedAndComesLateIsNotLeftInLine) {
+    auto permit = rival().semaphore("orders", 3, {.lease = 30s}).acquire();
+    const auto user = client_of_both("&connect_timeout=500ms");
+    keep_back(EtcdVerb::enter, 1);
+    auto mutex = user.mutex("orders", {.lease = 30s});
+    EXPECT_EQ(error_of([&] { return mutex.acquire(); }).code(), errc::conflict);
+    ASSERT_TRUE(are_kept_back());
+    EXPECT_EQ(permit.release(), Released::in_time);
+    ASSERT_TRUE(await([&] { return keys("orders").empty(); }));
+    // Whatever takes it out in the background has done so.
+    EXPECT_TRUE(await([&] { return guarded("orders"); }));
+    let_all_pass();
+    EXPECT_FALSE(is_ghost_seen(1s));
+}
+
+TEST_F(EtcdLateRequests, ARenewalThatComesLateDoesNotShortenALengthenedLease) {
+    const auto user = client_of_both("&connect_timeout=500ms");
+    auto hold = user.mutex("orders", {.lease = 6s}).acquire();
+    const std::string ordinary = lease_of("orders");
+    ASSERT_TRUE(hold.lengthen(60s));
+    EXPECT_NE(lease_of("orders"), ordinary);
+    // What binds it to the shorter one again.
+    keep_back(EtcdVerb::enter, 1);
+    ASSERT_TRUE(await([&] { return are_kept_back() && lease_of("orders") == ordinary; }));
+    ASSERT_TRUE(hold.lengthen(60s));
+    const std::string longer = lease_of("orders");
+    ASSERT_NE(longer, ordinary);
+    let_all_pass();
+    EXPECT_FALSE(await([&] { return lease_of("orders") != longer; }, 1s));
+    EXPECT_TRUE(hold.held());
+}
+
+TEST_F(EtcdReplies, AShorterRenewalWithoutAnAnswerIsTrustedForNoLongerThanTheServerKeepsIt) {
+    const auto user = client();
+    auto hold = user.mutex("orders", {.lease = 6s}).acquire();
+    ASSERT_TRUE(hold.lengthen(60s));
+    proxy_.on_request([this](auto request) {
+        // Binds it to the shorter lease again: the last that reaches the server.
+        if (etcd_verb(request) == EtcdVerb::enter) proxy_.black_hole();
+        return Verdict::pass;
+    });
+    const Hold next = rival().mutex("orders", {.lease = 6s}).acquire();
+    EXPECT_FALSE(hold.held()) << hold.remaining().count();
+    EXPECT_GT(next.fence(), hold.fence());
+}
+
+/// One that names another capacity than the resource has, and is about to be taken out.
+class EtcdDisagreement : public EtcdReplies {
+protected:
+    /// Stands in line until its way is let pass.
+    std::future<std::error_code> one_that_disagrees() {
+        const EtcdAmbush ambush(proxy_, EtcdVerb::leave, {Verdict::hold});
+        auto refused = std::async(std::launch::async, [user = client()] {
+            return error_of([&] { return user.mutex("orders", long_lived()).acquire(); }).code();
+        });
+        EXPECT_TRUE(ambush.await_seen(1));
+        return refused;
+    }
+    std::future<Hold> taking_a_permit() const {
+        return std::async(std::launch::async, [other = rival()] {
+            return other.semaphore("orders", 3, long_lived()).acquire();
+        });
+    }
+};
+
+TEST_F(EtcdDisagreement, IsNotHeldAgainstOneThatAgreesWithTheHolder) {
+    auto permit = rival().semaphore("orders", 3, long_lived()).acquire();
+    auto refused = one_that_disagrees();
+    auto taking = taking_a_permit();
+    EXPECT_TRUE(await_waiters("orders", 2));
+    EXPECT_NE(taking.wait_for(0s), std::future_status::ready);
+    proxy_.pass();
+    EXPECT_TRUE(taking.get().held());
+    EXPECT_EQ(refused.get(), errc::conflict);
+}
+
+TEST_F(EtcdDisagreement, AtTheFrontIsNotHeldAgainstOneThatAgreesWithTheLastHolder) {
+    auto permit = rival().semaphore("orders", 3, long_lived()).acquire();
+    auto refused = one_that_disagrees();
+    EXPECT_EQ(permit.release(), Released::in_time);
+    auto taking = taking_a_permit();
+    EXPECT_NE(taking.wait_for(500ms), std::future_status::ready);
+    const auto busy = rival().semaphore("orders", 3, long_lived()).try_acquire();
+    EXPECT_FALSE(busy);
+    proxy_.pass();
+    EXPECT_TRUE(taking.get().held());
+    EXPECT_EQ(refused.get(), errc::conflict);
+}
+
+TEST_F(EtcdDisagreement, IsNotHeldAgainstAMutexEither) {
+    auto first = rival().mutex("orders", long_lived()).acquire();
+    const EtcdAmbush ambush(proxy_, EtcdVerb::leave, {Verdict::hold});
+    auto refused = std::async(std::launch::async, [user = client()] {
+        return error_of([&] { return user.semaphore("orders", 3, long_lived()).acquire(); }).code();
+    });
+    ASSERT_TRUE(ambush.await_seen(1));
+    Acquiring second(rival(), "orders", long_lived());
+    EXPECT_TRUE(await_waiters("orders", 2));
+    EXPECT_FALSE(second.is_over());
+    proxy_.pass();
+    EXPECT_EQ(refused.get(), errc::conflict);
+    EXPECT_EQ(first.release(), Released::in_time);
+    EXPECT_TRUE(second.get().held());
 }
 
 TEST_F(EtcdReplies, APredecessorThatGoesBeforeItIsWatchedIsNoticed) {

@@ -13,7 +13,8 @@ namespace {
 /// password. Its tokens are over after a second without use.
 class EtcdRights : public testing::Test {
 protected:
-    EtcdRights() {
+    explicit EtcdRights(std::string tokens = "--auth-token-ttl=1")
+        : server_({.flags = {std::move(tokens)}}) {
         ctl({"user", "add", "root:" + master});
         ctl({"user", "grant-role", "root", "root"});
         ctl({"role", "add", "locks"});
@@ -33,7 +34,7 @@ protected:
     static LockOptions brief() { return {.lease = 2s}; }
 
     static inline const std::string master = "master";
-    EtcdServer server_{{.flags = {"--auth-token-ttl=1"}}};
+    EtcdServer server_;
     mutable bool authority_ = false;
 };
 
@@ -90,6 +91,42 @@ TEST_F(EtcdRights, AHoldAndAWaiterOutliveTheTokensOfARestartedServer) {
     EXPECT_FALSE(await([&] { return !hold.held(); }, 11s)) << "it is renewed";
     EXPECT_EQ(hold.release(), Released::in_time);
     EXPECT_TRUE(next.get().held());
+}
+
+TEST_F(EtcdRights, AWaiterIsToldByARestartedServer) {
+    const auto other = connect(url("alice:secret"));
+    auto first = other.mutex("orders", {.lease = 30s}).acquire();
+    Acquiring second(connect(url("alice:secret")), "orders", {.lease = 30s});
+    ASSERT_TRUE(await([&] { return other.look_at("orders")->waiters.size() == 1; }));
+    // It watches.
+    EXPECT_FALSE(second.is_over(200ms));
+    server_.restart();
+    EXPECT_NE(first.release(), Released::too_late);
+    EXPECT_TRUE(second.is_over(5s)) << "before it looks with its renewal";
+    EXPECT_TRUE(second.get().held());
+}
+
+/// Tokens that say themselves when they are over, used or not.
+class EtcdSignedTokens : public EtcdRights {
+protected:
+    EtcdSignedTokens()
+        : EtcdRights("--auth-token=jwt,sign-method=HS256,ttl=2s,priv-key=" +
+                     certificates().server.key.string()) {}
+};
+
+TEST_F(EtcdSignedTokens, AWaiterIsToldAlsoWhenTheFirstTokenIsOver) {
+    const auto alice = connect(url("alice:secret"));
+    const auto other = connect(url("alice:secret"));
+    for (int round = 0; round < 3; ++round) {
+        auto first = other.mutex("orders", {.lease = 30s}).acquire();
+        Acquiring second(alice, "orders", {.lease = 30s});
+        ASSERT_TRUE(await([&] { return other.look_at("orders")->waiters.size() == 1; }));
+        first.release();
+        EXPECT_TRUE(second.is_over(5s)) << round << ": before it looks with its renewal";
+        EXPECT_EQ(second.get().release(), Released::in_time);
+        const auto since = std::chrono::steady_clock::now();
+        ASSERT_TRUE(await([&] { return std::chrono::steady_clock::now() - since > 2500ms; }));
+    }
 }
 
 TEST_F(EtcdRights, AHoldOutlivesAChangeOfTheRights) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <holdfast/callback.hpp>
@@ -87,8 +88,8 @@ public:
         virtual void attempted(const std::shared_ptr<Call>& call, Due& due) = 0;
     };
 
-    Call(Owner& owner, Moment until, Endurance how_long)
-        : deadline(until), endurance(how_long), owner_(owner) {}
+    Call(Owner& owner, Moment until, Endurance how_long, bool proves)
+        : deadline(until), endurance(how_long), proves_user(proves), owner_(owner) {}
 
     virtual void send(const std::shared_ptr<grpc::Channel>& channel,
                       grpc::CompletionQueue& queue) = 0;
@@ -100,9 +101,10 @@ public:
 
     const Moment deadline;
     const Endurance endurance;
+    const bool proves_user;                      ///< all others wait until it is answered
     std::optional<grpc::ClientContext> context;  ///< of the present attempt
     grpc::Status status;
-    std::size_t member = 0;  ///< which one is asked
+    std::uint64_t route = 0;  ///< who is asked: see Members
     std::size_t attempts = 0;
     Moment sent{};
     bool under_way = false;
@@ -121,7 +123,7 @@ public:
     using Answered = Callback<void(Answer<Response>)>;
 
     CallOf(Owner& owner, Moment until, Endurance how_long, Request request, Answered answered)
-        : Call(owner, until, how_long),
+        : Call(owner, until, how_long, std::is_same_v<Request, messages::AuthenticateRequest>),
           request_(std::move(request)),
           answered_(std::move(answered)) {}
 

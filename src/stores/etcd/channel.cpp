@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 
 #include <array>
 #include <fstream>
@@ -57,8 +56,11 @@ std::shared_ptr<grpc::ChannelCredentials> credentials_for(const net::Address& me
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> channel_to(const net::Address& member) {
-    const auto connect_timeout = static_cast<int>(member.connect_timeout.count());
+Access::Access(const net::Address& member)
+    : member_(member), credentials_(credentials_for(member)) {}
+
+std::shared_ptr<grpc::Channel> Access::connect() const {
+    const auto connect_timeout = static_cast<int>(member_.connect_timeout.count());
     grpc::ChannelArguments arguments;
     // Two clients in one process share nothing: the one that waits reads, and reads for itself.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -74,7 +76,7 @@ std::shared_ptr<grpc::Channel> channel_to(const net::Address& member) {
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, connect_timeout);
     arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     arguments.SetMaxReceiveMessageSize(largest_answer);
-    return grpc::CreateCustomChannel(target_of(member), credentials_for(member), arguments);
+    return grpc::CreateCustomChannel(target_of(member_), credentials_, arguments);
 }
 
 }  // namespace holdfast::inline v0::etcd

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <grpcpp/channel.h>
+#include <grpcpp/security/credentials.h>
 
 #include <memory>
 
@@ -8,8 +9,18 @@
 
 namespace holdfast::inline v0::etcd {
 
-/// A connection to one member, which is made when it is first used. Throws Error with
-/// errc::bad_configuration when a certificate or key cannot be read.
-std::shared_ptr<grpc::Channel> channel_to(const net::Address& member);
+/// How a member is reached.
+class Access {
+public:
+    /// Reads its certificates. Throws Error with errc::bad_configuration when one cannot be read.
+    explicit Access(const net::Address& member);
+
+    /// By a connection of its own, which is made when it is first used.
+    std::shared_ptr<grpc::Channel> connect() const;
+
+private:
+    net::Address member_;
+    std::shared_ptr<grpc::ChannelCredentials> credentials_;
+};
 
 }  // namespace holdfast::inline v0::etcd

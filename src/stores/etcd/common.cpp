@@ -1,5 +1,6 @@
 #include "stores/etcd/common.hpp"
 
+#include "stores/etcd/keeping.hpp"
 #include "stores/etcd/transactions.hpp"
 #include "stores/listed/note.hpp"
 
@@ -19,17 +20,7 @@ constexpr std::chrono::seconds guard_lease = 0s;
 /// How long a client that is closed waits for its leases to be given back.
 constexpr auto goodbye_time = 100ms;
 
-std::string in_words(std::uint64_t capacity) {
-    return capacity == all ? "exclusive and shared use" : std::to_string(capacity) + " permits";
-}
-
 }  // namespace
-
-Failure conflict(const Cluster& cluster, std::uint64_t capacity_ahead) {
-    return {errc::conflict, Effect::none,
-            cluster.shown() + ": the resource is in use for " + in_words(capacity_ahead) +
-                "; all its users must agree"};
-}
 
 void Common::tidy() {
     for (const Member& member : roster.take_lapsed(BootClock::now())) {
@@ -51,14 +42,20 @@ void Common::remove_key(const PlaceText& place, const Nonce& nonce) {
     });
 }
 
-void Common::want_lease(std::chrono::milliseconds lease, Leases::Wanted wanted) {
-    const auto ttl = ttl_for(lease);
-    const auto known = leases.find(ttl);
+void Common::want_lease(std::chrono::milliseconds lease, const std::string& key,
+                        Leases::Wanted wanted) {
+    const auto known = leases.find(ttl_for(lease));
     if (known && known->is_fresh(BootClock::now())) return wanted(*known);
-    if (leases.wait_for(ttl, std::move(wanted))) get_lease(ttl);
+    want_kept_lease(lease, key, std::move(wanted));
 }
 
-void Common::get_lease(std::chrono::seconds ttl) {
+void Common::want_kept_lease(std::chrono::milliseconds lease, const std::string& key,
+                             Leases::Wanted wanted) {
+    const auto ttl = ttl_for(lease);
+    if (leases.wait_for(ttl, std::move(wanted))) get_lease(ttl, key);
+}
+
+void Common::get_lease(std::chrono::seconds ttl, const std::string& key) {
     const auto known = leases.find(ttl);
     if (!known) return grant_lease(ttl);
     if (BootClock::now() >= known->end()) {
@@ -67,7 +64,7 @@ void Common::get_lease(std::chrono::seconds ttl) {
         lease_over(known->id);
         return grant_lease(ttl);
     }
-    keep_alive(known->id, [ttl](Common& alive, const Result<std::optional<Moment>>& kept) {
+    keep_lease(*this, known->id, key, [ttl](Common& alive, const Result<bool>& kept) {
         if (!kept.ok()) return alive.leases.failed(ttl, kept.failure());
         const auto present = alive.leases.find(ttl);
         if (!kept.value() || !present) return alive.grant_lease(ttl);
@@ -106,10 +103,9 @@ void Common::keep_alive(std::int64_t lease, Kept kept) {
         if (!result.ok()) return kept(*self, result.failure());
         if (result.value().ttl == 0s) {
             self->lease_over(lease);
-            return kept(*self, std::optional<Moment>{});
+            return kept(*self, std::optional<KeepAlives::Kept>{});
         }
-        self->leases.heard(lease, result.value().sent);
-        kept(*self, std::optional(result.value().sent));
+        kept(*self, std::optional(result.value()));
     });
 }
 
@@ -155,15 +151,13 @@ Standing Common::stands(const Member& member, const std::vector<Seat>& line,
         case Verdict::admitted:
             admitted(member);
             return {.state = State::admitted, .fence = member.fence};
+        case Verdict::conflict:
+            // Whoever is ahead of it and disagrees was refused when it came, and is about to leave.
         case Verdict::waits:
             roster.wait_for(member.nonce(), watched_by(member.node, judgement), false, revision);
             unwatch(member);
             arm(member.nonce());
             return {.state = State::waiting};
-        case Verdict::conflict:
-            remove_key({member.session, static_cast<std::int64_t>(member.fence), member.node},
-                       member.nonce());
-            break;
         case Verdict::absent:
             break;
     }
@@ -183,9 +177,13 @@ void Common::admitted(const Member& member) {
     unwatch(member);
     if (member.admitted || member.contender.capacity == all) return;
     messages::TxnRequest request;
-    *request.add_compare() = made_by(member.node, static_cast<std::int64_t>(member.fence));
+    // Not over what was written since: it may be bound to another lease by then.
+    *request.add_compare() = written_by(member.node, member.last_written());
     *request.add_success() = put(member.node, listed::note_of(member.contender), member.session);
-    wire.submit(std::move(request), [](const auto&) {});
+    submit(std::move(request), [nonce = member.nonce()](Common& alive, const auto& answer) {
+        if (!answer.result.ok() || !answer.result.value().succeeded()) return;
+        alive.roster.written(nonce, answer.result.value().header().revision());
+    });
 }
 
 std::optional<Member> Common::forget(const Nonce& nonce) {

@@ -62,12 +62,16 @@ public:
     void remove_key(const PlaceText& place, const Nonce& nonce);
 
     /// A lease for contenders with this one, of which enough is left: the present one, also kept
-    /// alive once more, or another one.
-    void want_lease(std::chrono::milliseconds lease, Leases::Wanted wanted);
+    /// alive once more, or another one. The key is one that this user may read.
+    void want_lease(std::chrono::milliseconds lease, const std::string& key, Leases::Wanted wanted);
+    /// As want_lease(), kept alive in any case; but perhaps by what others asked for before.
+    void want_kept_lease(std::chrono::milliseconds lease, const std::string& key,
+                         Leases::Wanted wanted);
     /// One for what must stay as long as a request can be late, and go by itself then.
     void want_guard_lease(Leases::Wanted wanted);
-    /// Asks the servers to keep it. `kept` is told the send of that, or nothing when it is over.
-    using Kept = Callback<void(Common&, Result<std::optional<Moment>>)>;
+    /// Asks the servers to keep it. `kept` is told when and by whom, or nothing when it is over. It
+    /// counts when it was proved: see keep_lease().
+    using Kept = Callback<void(Common&, Result<std::optional<KeepAlives::Kept>>)>;
     void keep_alive(std::int64_t lease, Kept kept);
     /// Gives the leases back, and all that came with them. Waits for that, but not for long.
     void say_goodbye() noexcept;
@@ -88,13 +92,11 @@ public:
     void look_again(const std::string& key, std::int64_t since) override;
 
 private:
-    void get_lease(std::chrono::seconds ttl);
+    void get_lease(std::chrono::seconds ttl, const std::string& key);
     void grant_lease(std::chrono::seconds ttl);
     void revoke_lease(std::int64_t lease);
     void unwatch(const Member& member);
     void admitted(const Member& member);
 };
-
-Failure conflict(const Cluster& cluster, std::uint64_t capacity_ahead);
 
 }  // namespace holdfast::inline v0::etcd

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "port/sentences.hpp"
 #include "stores/etcd/leaving.hpp"
 #include "stores/etcd/transactions.hpp"
 #include "stores/listed/note.hpp"
@@ -16,11 +17,6 @@ using Verdict = Judgement::Verdict;
 
 /// Three comparisons for each of them.
 constexpr std::size_t most_together = most_operations / 3;
-
-Failure refused_by_guard(const Cluster& cluster) {
-    return {errc::lost, Effect::none,
-            cluster.shown() + ": it was taken out of line before it came in; acquire again"};
-}
 
 }  // namespace
 
@@ -64,7 +60,7 @@ void Entering::complete(Result<std::vector<Entry>> result) {
 }
 
 void Entering::get_lease(Common& common) {
-    common.want_lease(contenders_.front().lease,
+    common.want_lease(contenders_.front().lease, line_start(contenders_.front().resource),
                       [self = shared_from_this()](const Result<Lease>& lease) {
                           if (!lease.ok()) return self->fail(lease.failure());
                           self->lease_ = lease.value();
@@ -84,6 +80,10 @@ void Entering::name_keys() {
 
 bool Entering::is_exclusive(std::size_t index) const {
     return contenders_[index].weight == contenders_[index].capacity;
+}
+
+Failure Entering::in_conflict(std::size_t index, std::uint64_t capacity_ahead) const {
+    return conflict({.capacity = capacity_ahead}, {.capacity = contenders_[index].capacity});
 }
 
 void Entering::send(Common& common, Plan plan) {
@@ -160,9 +160,11 @@ void Entering::last_came_in(Common& common, Plan plan, const messages::TxnRespon
     const std::string start = line_start(contenders_[last].resource);
     const auto& pairs = response.responses(0).response_range().kvs();
     auto line = seats_in(pairs, start);
-    // The one before it may be of another line, whose name begins like this one's.
-    const bool hidden = is_exclusive(last) && line.size() < static_cast<std::size_t>(pairs.size());
-    if (hidden) return list_last_line(common, plan);
+    // The one before it may be of another line, whose name begins like this one's, or be about to
+    // leave because it disagrees with those before it.
+    const bool hidden = line.size() < static_cast<std::size_t>(pairs.size());
+    const bool disagrees = !line.empty() && line.back().capacity != contenders_[last].capacity;
+    if (is_exclusive(last) && (hidden || disagrees)) return list_last_line(common, plan);
     line.push_back(seat(last));
     judge_last(common, plan, line);
 }
@@ -189,22 +191,54 @@ void Entering::judge_last(Common& common, Plan plan, const std::vector<Seat>& li
             add(common, std::move(own), State::admitted);
             return finish(common);
         case Verdict::waits:
-            own.watched = Common::watched_by(own.node, judgement);
-            own.listed_at = made_by_;
-            add(common, std::move(own), State::waiting);
-            return finish(common);
+            return last_waits(common, last, judgement);
         case Verdict::conflict:
-            return take_out(common, plan, conflict(common.cluster(), judgement.capacity_ahead));
+            return last_disagrees(common, plan, line.front(), judgement);
         case Verdict::absent:
             // Somebody has removed it, or its lease has ended, between the two.
             return take_out(common, plan, std::vector<Entry>{});
     }
 }
 
+void Entering::last_waits(Common& common, std::size_t last, const Judgement& judgement) {
+    Member own = member(last, made_by_);
+    own.watched = Common::watched_by(own.node, judgement);
+    own.listed_at = made_by_;
+    add(common, std::move(own), State::waiting);
+    finish(common);
+}
+
+void Entering::last_disagrees(Common& common, Plan plan, const Seat& first,
+                              const Judgement& judgement) {
+    const std::size_t last = plan.count - 1;
+    ask_whether_refused(
+        common, line_start(contenders_[last].resource), first,
+        [self = shared_from_this(), plan, last, judgement](Common& alive, bool refused) {
+            if (refused) return self->last_waits(alive, last, judgement);
+            self->take_out(alive, plan, self->in_conflict(last, judgement.capacity_ahead));
+        });
+}
+
+void Entering::ask_whether_refused(Common& common, const std::string& start, const Seat& first,
+                                   Told told) {
+    auto request = list(start).request_range();
+    // As it was when the first one came in: that decided about it.
+    request.set_revision(first.order);
+    common.submit(
+        std::move(request),
+        [start, node = first.node, told = std::move(told)](Common& alive, const auto& answer) {
+            // Compacted, say: then it has been there for long.
+            if (!answer.result.ok()) return told(alive, false);
+            const auto line = seats_in(answer.result.value().kvs(), start);
+            told(alive, judge(line, node).verdict == Verdict::conflict);
+        },
+        {.deadline = deadline_});
+}
+
 /// Nothing was written. The answer tells who is there instead.
 void Entering::seen(Common& common, const messages::TxnResponse& response) {
     seen_at_ = response.header().revision();
-    if (is_guarded(response)) return fail(refused_by_guard(common.cluster()));
+    if (is_guarded(response)) return fail(withdrawn());
     const Lines lines = lines_in(response);
     if (change_slots(common, lines)) return look(common, lines);
     const bool there =
@@ -257,8 +291,7 @@ void Entering::found(Common& common, const Lines& lines) {
         }
         if (judgement.verdict == Verdict::conflict) {
             made_by_ = own->order;
-            return take_out(common, {i + 1, true},
-                            conflict(common.cluster(), judgement.capacity_ahead));
+            return take_out(common, {i + 1, true}, in_conflict(i, judgement.capacity_ahead));
         }
         if (known.contender.patience == Patience::none) {
             made_by_ = own->order;
@@ -280,7 +313,7 @@ void Entering::look(Common& common, const Lines& lines) {
         joined.push_back(seat(i));
         const auto judgement = judge(joined, keys_[i]);
         if (judgement.verdict == Verdict::conflict) {
-            return fail(conflict(common.cluster(), judgement.capacity_ahead));
+            return look_at_first(common, i, lines[i].front(), judgement.capacity_ahead);
         }
         if (judgement.verdict == Verdict::admitted) continue;
         if (one.patience == Patience::none) return finish_gone();
@@ -292,6 +325,17 @@ void Entering::look(Common& common, const Lines& lines) {
                          ": others came in between, again and again; try once more"});
     }
     send(common, {contenders_.size(), false});
+}
+
+void Entering::look_at_first(Common& common, std::size_t index, const Seat& first,
+                             std::uint64_t capacity_ahead) {
+    ask_whether_refused(
+        common, line_start(contenders_[index].resource), first,
+        [self = shared_from_this(), index, capacity_ahead](Common& alive, bool refused) {
+            if (!refused) return self->fail(self->in_conflict(index, capacity_ahead));
+            if (self->contenders_[index].patience == Patience::none) return self->finish_gone();
+            self->send(alive, {index + 1, true});
+        });
 }
 
 Seat Entering::seat(std::size_t index) const {
@@ -321,18 +365,33 @@ void Entering::add(Common& common, Member member, State state) {
 
 /// It is answered when nothing of it is left.
 void Entering::take_out(Common& common, Plan plan, Result<std::vector<Entry>> result) {
+    after_ = std::move(result);
+    to_take_out_ = plan.count;
+    for (std::size_t i = 0; i < plan.count; ++i) remove_key(common, i);
+}
+
+/// Exactly this incarnation: a copy of the request that comes late must not end the next one of
+/// this client in the same slot.
+void Entering::remove_key(Common& common, std::size_t index) {
+    const auto known = common.forget(contenders_[index].nonce);
+    const std::int64_t made = known ? static_cast<std::int64_t>(known->fence) : made_by_;
     messages::TxnRequest request;
-    for (std::size_t i = 0; i < plan.count; ++i) {
-        common.forget(contenders_[i].nonce);
-        // The key has its lease and slot: it can be nobody else's.
-        *request.add_success() = remove(keys_[i]);
-    }
-    common.submit(std::move(request), [self = shared_from_this(), result = std::move(result)](
-                                          Common&, const Answer& answer) {
-        if (!answer.result.ok()) return self->fail_unknown(answer.result.failure());
-        if (!result.ok()) return self->complete(result.failure());
-        self->finish_gone();
-    });
+    *request.add_compare() = made_by(keys_[index], made);
+    *request.add_success() = remove(keys_[index]);
+    common.submit(std::move(request),
+                  [self = shared_from_this()](Common&, const Answer& answer) {
+                      if (!answer.result.ok()) self->not_taken_out_ = answer.result.failure();
+                      self->one_taken_out();
+                  },
+                  {.deadline = deadline_});
+}
+
+void Entering::one_taken_out() {
+    if (--to_take_out_ > 0) return;
+    if (not_taken_out_) return fail_unknown(*not_taken_out_);
+    // When a copy of its request may still arrive, whoever asked takes it out once more.
+    if (!after_->ok()) return fail(after_->failure());
+    finish_gone();
 }
 
 void Entering::finish(Common& common) {

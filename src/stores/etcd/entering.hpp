@@ -51,21 +51,32 @@ private:
     void last_came_in(Common& common, Plan plan, const messages::TxnResponse& response);
     void list_last_line(Common& common, Plan plan);
     void judge_last(Common& common, Plan plan, const std::vector<Seat>& line);
+    void last_waits(Common& common, std::size_t last, const Judgement& judgement);
+    void last_disagrees(Common& common, Plan plan, const Seat& first, const Judgement& judgement);
     void seen(Common& common, const messages::TxnResponse& response);
     bool change_slots(Common& common, const Lines& lines);
     bool is_guarded(const messages::TxnResponse& response) const;
     Lines lines_in(const messages::TxnResponse& response) const;
     void found(Common& common, const Lines& lines);
     void look(Common& common, const Lines& lines);
+    void look_at_first(Common& common, std::size_t index, const Seat& first,
+                       std::uint64_t capacity_ahead);
+    /// Whether the first of a line was refused when it came in, and is about to leave.
+    using Told = Callback<void(Common&, bool)>;
+    void ask_whether_refused(Common& common, const std::string& start, const Seat& first,
+                             Told told);
 
     void name_keys();
     /// At the end of its line.
     Seat seat(std::size_t index) const;
     /// Its weight leaves no room for anybody: who is next before it is all that matters.
     bool is_exclusive(std::size_t index) const;
+    Failure in_conflict(std::size_t index, std::uint64_t capacity_ahead) const;
     Member member(std::size_t index, std::int64_t made_by) const;
     void add(Common& common, Member member, Standing::State state);
     void take_out(Common& common, Plan plan, Result<std::vector<Entry>> result);
+    void remove_key(Common& common, std::size_t index);
+    void one_taken_out();
     void finish(Common& common);
     void complete(Result<std::vector<Entry>> result);
     std::size_t used_slots(const Result<std::vector<Entry>>& result) const;
@@ -87,6 +98,10 @@ private:
     Moment sent_{};
     bool repeated_ = false;
     std::int64_t made_by_ = 0;  ///< the revision in which they came in
+    std::size_t to_take_out_ = 0;
+    /// What is answered when they are taken out.
+    std::optional<Result<std::vector<Entry>>> after_;
+    std::optional<Failure> not_taken_out_;
     std::vector<Entry> entries_;
 };
 

@@ -38,7 +38,7 @@ public:
     Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
                                          Extension extension) override {
         common_->tidy();
-        return renew_all(common_, tickets, extension.lease);
+        return renew_all(common_, tickets, extension);
     }
     Pending<Standing> leave(const Ticket& ticket) override {
         common_->tidy();

@@ -71,19 +71,23 @@ std::optional<Moment> EtcdWire::earliest(std::optional<Moment> until) const {
     const auto also = [&](std::optional<Moment> moment) {
         if (moment) first = std::min(first, *moment);
     };
-    const auto patience = cluster_.connect_timeout;
     for (const auto& call : under_way_) {
-        if (!call->given_up) also(std::min(call->deadline, call->sent + patience));
+        if (!call->given_up) also(std::min(call->deadline, call->sent + patience()));
     }
-    for (const auto& call : outbox_) also(call->deadline);
-    if (!outbox_.empty() && may_send()) also(members_.next());
+    for (const auto& call : outbox_) {
+        also(call->deadline);
+        if (may_send(*call)) also(members_.next());
+    }
     also(keep_alives_.earliest_deadline());
     for (const auto since : {keep_alives_.waiting_since(), watches_.waiting_since()}) {
-        if (since) also(*since + patience);
+        if (since) also(*since + patience());
     }
-    if (may_send() && (keep_alives_.wants_stream() || watches_.wants_stream())) {
-        also(members_.next());
-    }
+    const auto also_stream = [&](const auto& streamed) {
+        if (!streamed.wants_stream() || authenticating_) return;
+        also(std::max(members_.next(), streamed.next()));
+    };
+    also_stream(keep_alives_);
+    also_stream(watches_);
     if (first == Moment::max()) return std::nullopt;
     return first;
 }
@@ -91,16 +95,21 @@ std::optional<Moment> EtcdWire::earliest(std::optional<Moment> until) const {
 void EtcdWire::serve(Moment now, Due& due) {
     expire(now, due);
     renew_streams(now);
-    if (outbox_.empty() || now < members_.next()) return;
-    if (!may_send()) return authenticate(now);
-    for (const auto& call : std::exchange(outbox_, {})) send(call, now);
+    if (!outbox_.empty() && now >= members_.next()) send_outbox(now);
+}
+
+void EtcdWire::send_outbox(Moment now) {
+    for (const auto& call : std::exchange(outbox_, {})) {
+        may_send(*call) ? send(call, now) : outbox_.push_back(call);
+    }
+    if (!outbox_.empty()) authenticate(now);
 }
 
 /// What is not answered in time is asked of another member, or given up.
 void EtcdWire::expire(Moment now, Due& due) {
     for (const auto& call : under_way_) {
         if (call->given_up) continue;
-        if (now < std::min(call->deadline, call->sent + cluster_.connect_timeout)) continue;
+        if (now < call->deadline && !is_overdue(*call, now)) continue;
         call->given_up = true;
         call->cancel();
     }
@@ -118,22 +127,22 @@ void EtcdWire::expire(Moment now, Due& due) {
 void EtcdWire::renew_streams(Moment now) {
     const auto tend = [&](auto& streamed, const char* method) {
         using Session = typename std::remove_reference_t<decltype(streamed)>::Session;
-        const auto member = streamed.member();
+        const auto route = streamed.route();
         const auto since = streamed.waiting_since();
-        if (member && since && now >= *since + cluster_.connect_timeout) {
-            members_.failed(*member, now);
-        }
+        if (route && since && now >= *since + patience()) members_.silent(*route, now);
         if (const auto broken = streamed.take_break()) {
-            if (refusal_of(broken->status) == Refusal::token_over) known_ = false;
-            members_.failed(broken->member, now);
+            const bool token_over = refusal_of(broken->status) == Refusal::token_over;
+            if (token_over) known_ = false;
+            token_over ? streamed.refused(now) : members_.failed(broken->route, now);
         }
-        if (member && *member != members_.current()) streamed.drop_stream();
-        if (!streamed.wants_stream() || now < members_.next()) return;
+        if (route && *route != members_.route()) streamed.drop_stream();
+        if (!streamed.wants_stream()) return;
+        if (now < std::max(members_.next(), streamed.next())) return;
         if (!may_send()) return authenticate(now);
-        const auto stream = std::make_shared<Session>(streamed, members_.current());
+        const auto stream = std::make_shared<Session>(streamed, members_.route());
         require_leader(stream->context());
         identify(stream->context());
-        stream->open(members_.channel(members_.current()), method, queue_);
+        stream->open(members_.channel(), method, queue_);
         streamed.use(stream);
     };
     tend(keep_alives_, "/etcdserverpb.Lease/LeaseKeepAlive");
@@ -145,7 +154,7 @@ void EtcdWire::start(const std::shared_ptr<Call>& call) {
         const Lock lock(mutex_);
         if (closed_) return;
         const Moment now = BootClock::now();
-        if (may_send() && now >= members_.next()) return send(call, now);
+        if (may_send(*call) && now >= members_.next()) return send(call, now);
         outbox_.push_back(call);
     }
     // Whoever leads may be asleep for longer.
@@ -157,12 +166,12 @@ void EtcdWire::send(const std::shared_ptr<Call>& call, Moment now) {
     if (!members_.has_leader(now)) require_leader(*call->context);
     identify(*call->context);
     call->status = {};
-    call->member = members_.current();
+    call->route = members_.route();
     call->sent = now;
     call->given_up = false;
     ++call->attempts;
     under_way_.insert(call);
-    call->send(members_.channel(call->member), queue_);
+    call->send(members_.channel(), queue_);
 }
 
 /// A member without a leader says so at once, and ends its streams.
@@ -182,7 +191,7 @@ void EtcdWire::attempted(const std::shared_ptr<Call>& call, Due& due) {
     if (refusal == Refusal::unserved) return unserved(call, now, due);
     members_.answered();
     if (refusal == Refusal::none) {
-        members_.served(call->member, call->sent);
+        members_.served(call->route, call->sent);
         return finish(call, std::nullopt, due);
     }
     if (refusal == Refusal::token_over && !cluster_.user.empty() && !call->proved_again) {
@@ -196,7 +205,9 @@ void EtcdWire::attempted(const std::shared_ptr<Call>& call, Due& due) {
 
 void EtcdWire::unserved(const std::shared_ptr<Call>& call, Moment now, Due& due) {
     if (!is_unsent(call->status)) call->repeated = true;
-    members_.failed(call->member, now);
+    if (!call->given_up) members_.failed(call->route, now);
+    // One whose own time was short says nothing about whoever was asked.
+    if (call->given_up && is_overdue(*call, now)) members_.silent(call->route, now);
     const bool hopeless = call->endurance == Endurance::first_attempt &&
                           call->attempts >= members_.count() && !is_of_member(call->status);
     if (hopeless) return give_up(call, failure_of(call->status, cluster_), due);
@@ -204,7 +215,7 @@ void EtcdWire::unserved(const std::shared_ptr<Call>& call, Moment now, Due& due)
         return give_up(call, call->given_up ? timed_out() : failure_of(call->status, cluster_),
                        due);
     }
-    if (may_send() && now >= members_.next()) return send(call, now);
+    if (may_send(*call) && now >= members_.next()) return send(call, now);
     outbox_.push_back(call);
 }
 

@@ -3,7 +3,9 @@
 #include <grpcpp/alarm.h>
 #include <grpcpp/completion_queue.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -69,6 +71,12 @@ private:
     void turn(std::optional<Moment> until, Due& due) override;
     void interrupt() noexcept override;
     Moment default_deadline() const { return BootClock::now() + cluster_.request_timeout; }
+    /// With a member that does not answer: another one, or another connection, has its chance in
+    /// the time of a request.
+    std::chrono::milliseconds patience() const {
+        return std::min(cluster_.connect_timeout, cluster_.request_timeout / 2);
+    }
+    bool is_overdue(const Call& call, Moment now) const { return now >= call.sent + patience(); }
     std::optional<Moment> earliest(std::optional<Moment> until) const;
     void serve(Moment now, Due& due);
     void expire(Moment now, Due& due);
@@ -82,7 +90,9 @@ private:
     void finish(const std::shared_ptr<Call>& call, std::optional<Failure> failure, Due& due);
     Failure timed_out() const;
 
+    void send_outbox(Moment now);
     bool may_send() const { return cluster_.user.empty() || known_; }
+    bool may_send(const Call& call) const { return may_send() || call.proves_user; }
     void authenticate(Moment now);
     void authenticated(AnswerTo<messages::AuthenticateRequest> answer);
     static void require_leader(grpc::ClientContext& context);

@@ -28,9 +28,9 @@ void KeepAlives::drop_stream() {
     std::erase_if(asked_, [](const Asked& one) { return !one.answered; });
 }
 
-std::optional<std::size_t> KeepAlives::member() const {
+std::optional<std::uint64_t> KeepAlives::route() const {
     if (!stream_) return std::nullopt;
-    return stream_->member();
+    return stream_->route();
 }
 
 std::optional<Moment> KeepAlives::waiting_since() const {
@@ -57,18 +57,21 @@ void KeepAlives::expire(Moment now, const Failure& failure, Due& due) {
 void KeepAlives::received(const Response& message, Due& due) {
     if (asked_.empty() || asked_.front().lease != message.id()) {
         // Not an answer to what was asked: nothing that this stream says can be relied on.
-        break_ = {{grpc::StatusCode::INTERNAL, "an answer about another lease"}, stream_->member()};
+        break_ = {{grpc::StatusCode::INTERNAL, "an answer about another lease"}, stream_->route()};
         return drop_stream();
     }
+    refusals_.succeeded();
     Asked one = std::move(asked_.front());
     asked_.pop_front();
     if (!one.answered) return;
-    const Kept kept{std::chrono::seconds{std::max<std::int64_t>(message.ttl(), 0)}, one.sent};
+    const Kept kept{.ttl = std::chrono::seconds{std::max<std::int64_t>(message.ttl(), 0)},
+                    .sent = one.sent,
+                    .term = message.header().raft_term()};
     due.push_back([answered = std::move(one.answered), kept] { answered(kept); });
 }
 
 void KeepAlives::broke(const grpc::Status& status, Due&) {
-    break_ = {status, stream_->member()};
+    break_ = {status, stream_->route()};
     drop_stream();
 }
 

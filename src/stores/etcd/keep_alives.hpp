@@ -10,6 +10,7 @@
 #include "port/failure.hpp"
 #include "stores/etcd/etcd.pb.h"
 #include "stores/etcd/stream.hpp"
+#include "stores/net/backoff.hpp"
 
 namespace holdfast::inline v0::etcd {
 
@@ -28,6 +29,7 @@ public:
     struct Kept {
         std::chrono::seconds ttl;  ///< 0: the lease is over
         Moment sent;
+        std::uint64_t term = 0;  ///< of whoever says so
     };
     using Answered = Callback<void(Result<Kept>)>;
 
@@ -38,7 +40,10 @@ public:
     void use(std::shared_ptr<Session> stream);
     /// The stream is not to be trusted any more: what is unanswered is asked again on the next one.
     void drop_stream();
-    std::optional<std::size_t> member() const;
+    std::optional<std::uint64_t> route() const;
+    /// No stream is opened before: the last one was refused.
+    Moment next() const noexcept { return refusals_.next(); }
+    void refused(Moment now) { refusals_.failed(now); }
 
     /// Since when an answer is awaited.
     std::optional<Moment> waiting_since() const;
@@ -62,6 +67,7 @@ private:
     std::shared_ptr<Session> stream_;
     std::deque<Asked> asked_;  ///< in the order in which they were sent, or are to be
     std::optional<Break> break_;
+    net::Backoff refusals_;
 };
 
 }  // namespace holdfast::inline v0::etcd

@@ -17,18 +17,21 @@ void look(Common& common, const Member& member, Depth depth, const LookFlight& f
     const auto up_to = static_cast<std::int64_t>(member.fence);
     const auto operation =
         depth == Depth::last_two ? list_last(2, member.path, up_to) : list(member.path, up_to);
-    common.submit(
-        operation.request_range(), [member, depth, flight](Common& alive, const Answer& answer) {
-            if (!answer.result.ok()) return flight->complete(answer.result.failure());
-            const auto& pairs = answer.result.value().kvs();
-            const auto line = seats_in(pairs, member.path);
-            // The one before it may be of another line, whose name begins like this one's.
-            const bool hidden =
-                depth == Depth::last_two && line.size() < static_cast<std::size_t>(pairs.size());
-            if (hidden) return look(alive, member, Depth::whole_line, flight);
-            if (!alive.roster.find(member.nonce())) return flight->complete(Standing{});
-            flight->complete(alive.stands(member, line, answer.result.value().header().revision()));
-        });
+    common.submit(operation.request_range(), [member, depth, flight](Common& alive,
+                                                                     const Answer& answer) {
+        if (!answer.result.ok()) return flight->complete(answer.result.failure());
+        const auto& pairs = answer.result.value().kvs();
+        const auto line = seats_in(pairs, member.path);
+        // The one before it may be of another line, whose name begins like this one's, or be
+        // about to leave because it disagrees with those before it.
+        const bool hidden = line.size() < static_cast<std::size_t>(pairs.size());
+        const bool disagrees = !line.empty() && line.front().capacity != member.contender.capacity;
+        if (depth == Depth::last_two && (hidden || disagrees)) {
+            return look(alive, member, Depth::whole_line, flight);
+        }
+        if (!alive.roster.find(member.nonce())) return flight->complete(Standing{});
+        flight->complete(alive.stands(member, line, answer.result.value().header().revision()));
+    });
 }
 
 }  // namespace

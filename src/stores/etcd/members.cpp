@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-
-#include "stores/etcd/channel.hpp"
+#include <utility>
 
 namespace holdfast::inline v0::etcd {
 
@@ -20,14 +19,25 @@ std::size_t any_of(std::size_t count) {
 }  // namespace
 
 Members::Members(const Cluster& cluster) : current_(any_of(cluster.members.size())) {
-    for (const net::Address& member : cluster.members) channels_.push_back(channel_to(member));
+    for (const net::Address& member : cluster.members) {
+        Access access(member);
+        auto channel = access.connect();
+        members_.push_back({std::move(access), std::move(channel)});
+    }
 }
 
-void Members::failed(std::size_t member, Moment now) {
-    if (member != current_) return;
-    current_ = (current_ + 1) % channels_.size();
+void Members::failed(std::uint64_t route, Moment now) {
+    if (route != route_) return;
+    ++route_;
+    current_ = (current_ + 1) % members_.size();
     led_at_ = {};
-    if (++failed_in_row_ % channels_.size() == 0) backoff_.failed(now);
+    if (++failed_in_row_ % members_.size() == 0) backoff_.failed(now);
+}
+
+void Members::silent(std::uint64_t route, Moment now) {
+    if (route != route_) return;
+    members_[current_].channel = members_[current_].access.connect();
+    failed(route, now);
 }
 
 void Members::answered() noexcept {
@@ -36,8 +46,8 @@ void Members::answered() noexcept {
     backoff_.succeeded();
 }
 
-void Members::served(std::size_t member, Moment sent) noexcept {
-    if (member == current_) led_at_ = std::max(led_at_, sent);
+void Members::served(std::uint64_t route, Moment sent) noexcept {
+    if (route == route_) led_at_ = std::max(led_at_, sent);
 }
 
 bool Members::has_leader(Moment now) const noexcept {

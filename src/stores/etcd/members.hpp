@@ -3,43 +3,53 @@
 #include <grpcpp/channel.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "port/clock.hpp"
+#include "stores/etcd/channel.hpp"
 #include "stores/etcd/cluster.hpp"
 #include "stores/net/backoff.hpp"
 
 namespace holdfast::inline v0::etcd {
 
-/// Which member is asked. One that fails is left for the next; when all have failed, only after a
-/// while.
+/// Which member is asked, and on which connection: the route. One that fails is left for the next
+/// member; when all have failed, only after a while.
 /// Threads: everything with one lock of its owner's.
 class Members {
 public:
-    /// Throws Error as channel_to() does.
+    /// Throws Error as Access does.
     explicit Members(const Cluster& cluster);
 
-    std::size_t current() const noexcept { return current_; }
-    std::size_t count() const noexcept { return channels_.size(); }
-    const std::shared_ptr<grpc::Channel>& channel(std::size_t member) const {
-        return channels_[member];
-    }
+    /// The number of the present one: never used again when it was left.
+    std::uint64_t route() const noexcept { return route_; }
+    std::size_t count() const noexcept { return members_.size(); }
+    const std::shared_ptr<grpc::Channel>& channel() const { return members_[current_].channel; }
 
     /// Nobody is asked before.
     Moment next() const noexcept { return backoff_.next(); }
-    /// It did not answer. Means nothing when it is another one's turn already.
-    void failed(std::size_t member, Moment now);
+    /// It did not serve. Means nothing when it is another one's turn already.
+    void failed(std::uint64_t route, Moment now);
+    /// As failed(), and it said nothing for so long that its connection may be dead: that is not
+    /// used again. Those of a machine that is gone, or of a way that forgot them, say nothing.
+    void silent(std::uint64_t route, Moment now);
     void answered() noexcept;
 
     /// It has done what was sent then, which none does without a leader.
-    void served(std::size_t member, Moment sent) noexcept;
+    void served(std::uint64_t route, Moment sent) noexcept;
     /// Whether the one that is asked had a leader so lately that it could not know of its loss.
     bool has_leader(Moment now) const noexcept;
 
 private:
-    std::vector<std::shared_ptr<grpc::Channel>> channels_;
+    struct Reached {
+        Access access;
+        std::shared_ptr<grpc::Channel> channel;
+    };
+
+    std::vector<Reached> members_;
     std::size_t current_;
+    std::uint64_t route_ = 0;
     Moment led_at_{};
     std::size_t failed_in_row_ = 0;
     net::Backoff backoff_;

@@ -5,7 +5,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 
-#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
@@ -18,7 +18,7 @@ namespace holdfast::inline v0::etcd {
 /// That a stream has ended without our doing.
 struct Break {
     grpc::Status status;
-    std::size_t member;
+    std::uint64_t route;  ///< see Members
 };
 
 /// One stream of messages to and from one member, until it breaks. It lives until the queue has
@@ -37,10 +37,10 @@ public:
         virtual void broke(const grpc::Status& status, Due& due) = 0;
     };
 
-    Stream(Listener& listener, std::size_t member) : listener_(&listener), member_(member) {}
+    Stream(Listener& listener, std::uint64_t route) : listener_(&listener), route_(route) {}
 
     grpc::ClientContext& context() { return context_; }
-    std::size_t member() const noexcept { return member_; }
+    std::uint64_t route() const noexcept { return route_; }
 
     void open(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
               grpc::CompletionQueue& queue) {
@@ -121,7 +121,7 @@ private:
     }
 
     Listener* listener_;
-    const std::size_t member_;
+    const std::uint64_t route_;
     State state_ = State::starting;
     grpc::ClientContext context_;
     grpc::Status status_;

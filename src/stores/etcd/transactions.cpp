@@ -21,6 +21,15 @@ Compare made_by(std::string key, std::int64_t revision) {
     return compare;
 }
 
+Compare written_by(std::string key, std::int64_t revision) {
+    Compare compare;
+    compare.set_result(Compare::EQUAL);
+    compare.set_target(Compare::MOD);
+    compare.set_key(std::move(key));
+    compare.set_mod_revision(revision);
+    return compare;
+}
+
 Compare none_since(const std::string& start, std::int64_t revision) {
     Compare compare = made_by(start, revision + 1);
     compare.set_result(Compare::LESS);

@@ -17,6 +17,8 @@ inline constexpr int most_operations = 100;
 messages::Compare absent(std::string key);
 /// It is the one that this revision has made.
 messages::Compare made_by(std::string key, std::int64_t revision);
+/// This revision was the last to write it.
+messages::Compare written_by(std::string key, std::int64_t revision);
 /// No key that begins like this was made after that revision; 0: there is none.
 messages::Compare none_since(const std::string& start, std::int64_t revision);
 

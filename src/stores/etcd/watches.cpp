@@ -53,9 +53,9 @@ void Watches::drop_stream() {
     unconfirmed_.clear();
 }
 
-std::optional<std::size_t> Watches::member() const {
+std::optional<std::uint64_t> Watches::route() const {
     if (!stream_) return std::nullopt;
-    return stream_->member();
+    return stream_->route();
 }
 
 std::optional<Moment> Watches::waiting_since() const {
@@ -64,17 +64,23 @@ std::optional<Moment> Watches::waiting_since() const {
     return unconfirmed_.begin()->second;
 }
 
+/// One that was not asked for by us. What is refused at once has the number of nobody: -1.
+bool Watches::is_refusal(const Response& message) const {
+    return message.canceled() && (message.created() || by_id_.contains(message.watch_id()));
+}
+
 void Watches::received(const Response& message, Due& due) {
+    if (is_refusal(message)) {
+        // The token is over, say. With another one, on another stream, it may be watched.
+        break_ = {{grpc::StatusCode::UNAUTHENTICATED, message.cancel_reason()}, stream_->route()};
+        return drop_stream();
+    }
     const std::int64_t id = message.watch_id();
     unconfirmed_.erase(id);
     const auto found = by_id_.find(id);
     // What is not watched any more still has its last words.
     if (found == by_id_.end()) return;
-    if (message.canceled()) {
-        // Not by us: the token is over, say. On another stream it may be watched.
-        break_ = {{grpc::StatusCode::UNAUTHENTICATED, message.cancel_reason()}, stream_->member()};
-        return drop_stream();
-    }
+    refusals_.succeeded();
     const std::string key = found->second;
     if (message.created()) created(key, message.header().revision(), due);
     if (message.events().empty()) return;
@@ -98,7 +104,7 @@ void Watches::created(const std::string& key, std::int64_t revision, Due& due) {
 }
 
 void Watches::broke(const grpc::Status& status, Due&) {
-    break_ = {status, stream_->member()};
+    break_ = {status, stream_->route()};
     drop_stream();
 }
 

@@ -9,6 +9,7 @@
 #include "port/clock.hpp"
 #include "stores/etcd/etcd.pb.h"
 #include "stores/etcd/stream.hpp"
+#include "stores/net/backoff.hpp"
 
 namespace holdfast::inline v0::etcd {
 
@@ -49,7 +50,10 @@ public:
     /// Everything is watched again on this one.
     void use(std::shared_ptr<Session> stream);
     void drop_stream();
-    std::optional<std::size_t> member() const;
+    std::optional<std::uint64_t> route() const;
+    /// No stream is opened before: something was refused on the last one.
+    Moment next() const noexcept { return refusals_.next(); }
+    void refused(Moment now) { refusals_.failed(now); }
     /// Since when a member has not said that it watches something.
     std::optional<Moment> waiting_since() const;
 
@@ -65,6 +69,7 @@ private:
     };
     void create(const std::string& key, Watched& watched);
     void cancel(std::int64_t id);
+    bool is_refusal(const Response& message) const;
     void created(const std::string& key, std::int64_t revision, Due& due);
 
     std::weak_ptr<Listener> listener_;
@@ -74,6 +79,7 @@ private:
     std::map<std::int64_t, Moment> unconfirmed_;  ///< since when
     std::int64_t next_id_ = 1;
     std::optional<Break> break_;
+    net::Backoff refusals_;
 };
 
 }  // namespace holdfast::inline v0::etcd

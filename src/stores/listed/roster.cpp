@@ -101,10 +101,42 @@ void Roster::renewed(const Nonce& nonce, Moment lease_end) {
     next_lapse_ = std::min(next_lapse_, lease_end);
 }
 
-void Roster::moved(const Nonce& nonce, std::int64_t session) {
+bool Roster::begin_renewal(const Nonce& nonce, std::uint64_t serial) {
     const std::lock_guard guard(mutex_);
     const auto found = members_.find(nonce);
-    if (found != members_.end()) found->second.session = session;
+    if (found == members_.end() || serial < found->second.serial) return false;
+    found->second.serial = serial;
+    return true;
+}
+
+void Roster::unsettle(const Nonce& nonce) {
+    const std::lock_guard guard(mutex_);
+    const auto found = members_.find(nonce);
+    if (found != members_.end()) found->second.unsettled = true;
+}
+
+void Roster::moved(const Nonce& nonce, std::int64_t session, std::int64_t written_at) {
+    const std::lock_guard guard(mutex_);
+    const auto found = members_.find(nonce);
+    if (found == members_.end() || written_at < found->second.written_at) return;
+    found->second.session = session;
+    found->second.written_at = written_at;
+    found->second.unsettled = false;
+}
+
+void Roster::found_bound(const Nonce& nonce, std::int64_t session, std::int64_t written_at) {
+    const std::lock_guard guard(mutex_);
+    const auto found = members_.find(nonce);
+    if (found == members_.end() || written_at < found->second.written_at) return;
+    found->second.session = session;
+    found->second.written_at = written_at;
+}
+
+void Roster::written(const Nonce& nonce, std::int64_t written_at) {
+    const std::lock_guard guard(mutex_);
+    const auto found = members_.find(nonce);
+    if (found == members_.end()) return;
+    found->second.written_at = std::max(found->second.written_at, written_at);
 }
 
 std::vector<Nonce> Roster::stir(const std::string& node, bool ended,

@@ -32,10 +32,19 @@ struct Member {
     bool its_turn = false;       ///< and has ended
     /// A copy of the request that made it may still arrive.
     bool doubted = false;
+    /// The change that wrote it last, as far as is known; 0: the one that made it.
+    std::int64_t written_at = 0;
+    /// A request to bind it to another session may still arrive.
+    bool unsettled = false;
+    /// Of the latest renewal: see Extension.
+    std::uint64_t serial = 0;
     /// What has stirred was not told yet, because nobody watched.
     bool stirred = false;
 
     Nonce nonce() const { return contender.nonce; }
+    std::int64_t last_written() const {
+        return written_at == 0 ? static_cast<std::int64_t>(fence) : written_at;
+    }
     Ticket ticket() const;
     bool is_barging() const { return contender.fairness == Fairness::barging; }
 };
@@ -65,8 +74,17 @@ public:
     void wait_for(const Nonce& nonce, std::vector<std::string> nodes, bool next,
                   std::int64_t listed_at = 0);
     void renewed(const Nonce& nonce, Moment lease_end);
-    /// It goes with another one from now on.
-    void moved(const Nonce& nonce, std::int64_t session);
+    /// A renewal with this serial begins. Whether no later one has begun: an earlier one changes
+    /// nothing.
+    bool begin_renewal(const Nonce& nonce, std::uint64_t serial);
+    /// It is about to be bound to another session.
+    void unsettle(const Nonce& nonce);
+    /// It goes with that one from now on, by the change that wrote it.
+    void moved(const Nonce& nonce, std::int64_t session, std::int64_t written_at);
+    /// It was seen to go with that one.
+    void found_bound(const Nonce& nonce, std::int64_t session, std::int64_t written_at);
+    /// It was written meanwhile.
+    void written(const Nonce& nonce, std::int64_t written_at);
 
     /// Those that wait for this node, or whose own it is; from now on they know that it has ended,
     /// if it has. Where a session is named, only those that came with it, or with none.

@@ -43,6 +43,34 @@ TEST(ARoster, DoesNotTakeAChangeForAnEnd) {
     EXPECT_FALSE(roster.find(second.nonce())->its_turn);
 }
 
+TEST(ARoster, KnowsTheLatestRenewal) {
+    Roster roster;
+    const Member one = member(1);
+    EXPECT_FALSE(roster.begin_renewal(one.nonce(), 5)) << "of one that is not there";
+    roster.add(one);
+    EXPECT_TRUE(roster.begin_renewal(one.nonce(), 5));
+    EXPECT_FALSE(roster.begin_renewal(one.nonce(), 4));
+    EXPECT_TRUE(roster.begin_renewal(one.nonce(), 5)) << "it may be repeated";
+    EXPECT_TRUE(roster.begin_renewal(one.nonce(), 6));
+}
+
+TEST(ARoster, KnowsWhatAContenderWasBoundToLast) {
+    Roster roster;
+    Member one = member(1);
+    one.fence = 10;
+    roster.add(one);
+    EXPECT_EQ(roster.find(one.nonce())->last_written(), 10);
+    roster.unsettle(one.nonce());
+    roster.found_bound(one.nonce(), 2, 11);
+    EXPECT_EQ(roster.find(one.nonce())->session, 2);
+    EXPECT_TRUE(roster.find(one.nonce())->unsettled) << "that it was seen is no answer";
+    roster.moved(one.nonce(), 3, 12);
+    EXPECT_FALSE(roster.find(one.nonce())->unsettled);
+    roster.moved(one.nonce(), 1, 11);
+    EXPECT_EQ(roster.find(one.nonce())->session, 3) << "nothing older counts";
+    EXPECT_EQ(roster.find(one.nonce())->last_written(), 12);
+}
+
 TEST(ARoster, ForgetsWhatIsWaitedForNoMore) {
     Roster roster;
     Member one = member(2);

@@ -1,0 +1,115 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "faults/etcd_faults.hpp"
+
+/// A connection that is dead though nobody says so, and what a client leaves behind.
+namespace holdfast::test {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class EtcdConnection : public EtcdFaults {
+protected:
+    /// Nothing that is sent on the connection that is used next arrives; new ones are as good as
+    /// ever.
+    void deaden_connection() {
+        proxy_.on_request([first = std::make_shared<bool>(true)](auto) {
+            return std::exchange(*first, false) ? Verdict::hold : Verdict::pass;
+        });
+    }
+};
+
+TEST_F(EtcdConnection, ThatIsSilentlyDeadIsReplacedAlsoWithOneAddress) {
+    const auto user = client("&connect_timeout=1s&request_timeout=4s");
+    auto mutex = user.mutex("orders", long_lived());
+    auto hold = user.mutex("held", {.lease = 6s}).acquire();
+    for (int round = 0; round < 3; ++round) {
+        mutex.acquire().release();
+        deaden_connection();
+        const auto start = Clock::now();
+        EXPECT_TRUE(mutex.acquire().held());
+        EXPECT_LT(Clock::now() - start, 3s) << round;
+        EXPECT_TRUE(hold.held());
+    }
+    EXPECT_FALSE(await([&] { return !hold.held(); }, 7s)) << "it is renewed on the next one";
+}
+
+TEST_F(EtcdConnection, ThatIsSilentlyDeadIsReplacedAlsoWhenItsAddressIsGivenTwice) {
+    const std::string address = "127.0.0.1:" + std::to_string(proxy_.port());
+    const auto user = connect("etcd://" + address + "," + address + "?prefix=" + prefix() +
+                              "&connect_timeout=1s&request_timeout=4s");
+    auto mutex = user.mutex("orders", long_lived());
+    for (int round = 0; round < 4; ++round) {
+        mutex.acquire().release();
+        deaden_connection();
+        const auto start = Clock::now();
+        EXPECT_TRUE(mutex.acquire().held());
+        EXPECT_LT(Clock::now() - start, 2s) << round;
+    }
+}
+
+TEST_F(EtcdConnection, OfAWaiterThatIsSilentlyDeadIsReplacedWithItsRenewal) {
+    auto first = rival().mutex("orders", long_lived()).acquire();
+    const auto user = client("&connect_timeout=1s&request_timeout=4s");
+    Acquiring second(user, "orders", {.lease = 3s});
+    ASSERT_TRUE(await_waiters("orders", 1));
+    EXPECT_FALSE(second.is_over(200ms));
+    const auto connections = proxy_.connections();
+    deaden_connection();
+    // Its renewal finds out.
+    ASSERT_TRUE(proxy_.await_connections(connections + 1));
+    first.release();
+    EXPECT_TRUE(second.is_over(3s));
+    EXPECT_TRUE(second.get().held());
+}
+
+TEST_F(EtcdConnection, ThatIsSilentDelaysTheEndOfAClientForAMoment) {
+    for (const bool silent : {false, true}) {
+        auto user = std::optional(client());
+        user->mutex("orders", brief()).acquire().release();
+        if (silent) proxy_.black_hole();
+        const auto start = Clock::now();
+        user.reset();
+        EXPECT_LT(Clock::now() - start, 1s) << silent;
+        proxy_.pass();
+    }
+}
+
+/// The names of this process's threads.
+std::vector<std::string> threads() {
+    std::vector<std::string> names;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::string name;
+        std::getline(std::ifstream(task.path() / "comm"), name);
+        names.push_back(name);
+    }
+    std::ranges::sort(names);
+    return names;
+}
+
+TEST(EtcdThreads, AreGoneWhenTheLastClientIs) {
+    const EtcdServer& server = EtcdServer::shared();
+    const auto before = threads();
+    for (int round = 0; round < 3; ++round) {
+        {
+            const auto user = connect(server.url());
+            auto mutex = user.mutex("threads", {.lease = 2s});
+            auto hold = mutex.acquire();
+            std::promise<void> told;
+            user.mutex("other").async_acquire(
+                [&](const std::exception_ptr&, Attempt) { told.set_value(); });
+            told.get_future().wait();
+        }
+        EXPECT_EQ(threads().size(), before.size())
+            << testing::PrintToString(before) << " " << testing::PrintToString(threads());
+    }
+}
+
+}  // namespace
+
+}  // namespace holdfast::test

@@ -218,6 +218,32 @@ TEST_F(ZookeeperDeleted, AWaiterWhoseNodeWasDeletedWhileItsConnectionWasDownIsNe
     ASSERT_TRUE(others->leave(rival).get().ok());
 }
 
+TEST_F(ZookeeperReplies, OneThatWasRefusedAndIsAboutToLeaveRefusesNobodyElse) {
+    const auto url = [](int port) { return url_at(port, "?tick=500ms"); };
+    Hold first = rival().semaphore("slots", 5, long_lived()).acquire(5);
+    const auto wrong = connect(url(proxy_.port()));
+    const ZookeeperAmbush stays(proxy_, Verb::remove, {Verdict::hold});
+    auto refused = std::async(std::launch::async, [&] {
+        return error_of([&] { return wrong.semaphore("slots", 3, long_lived()).acquire(); }).code();
+    });
+    ASSERT_TRUE(stays.await_seen(1)) << "it knows, and its node is still there";
+    first.release();
+    FaultProxy way(server_.port(), zookeeper_protocol);
+    const auto right = connect(url(way.port()));
+    std::atomic<int> lists = 0;
+    way.on_request([&](auto request) {
+        return zookeeper_verb(request) == Verb::list && ++lists == 2 ? Verdict::hold
+                                                                     : Verdict::pass;
+    });
+    auto entering = std::async(std::launch::async,
+                               [&] { return right.semaphore("slots", 5, long_lived()).acquire(); });
+    ASSERT_TRUE(await([&] { return lists >= 2; })) << "it looks again";
+    proxy_.let_pass();
+    EXPECT_EQ(refused.get(), errc::conflict);
+    way.let_pass();
+    EXPECT_TRUE(entering.get().held());
+}
+
 TEST_F(ZookeeperReplies, APredecessorThatIsAdmittedBetweenTheListAndTheWatchIsNoticed) {
     auto others = rival().semaphore("slots", 3, long_lived());
     Hold first = others.acquire(2);

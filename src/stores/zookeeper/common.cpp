@@ -225,14 +225,13 @@ Standing Common::stands_in_line(const Member& member, const Reply& listed) {
     switch (judgement.verdict) {
         case Verdict::admitted:
             return its_turn(member);
+        case Verdict::conflict:
+            // Whoever is ahead of it and disagrees was refused when it came, and is about to leave.
         case Verdict::waits:
             roster.wait_for(member.nonce(), nodes_to_watch(member.path, member.node, judgement),
                             judgement.next, listed.zxid);
             arm(member.nonce());
             return waits(nodes_to_watch(member.path, member.node, judgement));
-        case Verdict::conflict:
-            remove_node(term_of(member.contender), member.node);
-            break;
         case Verdict::absent:
             break;
     }

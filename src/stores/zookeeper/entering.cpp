@@ -104,6 +104,7 @@ void Entering::looked(Common& common, Answer answer) {
         {.node = "self", .weight = contender_.weight, .capacity = contender_.capacity});
     const Judgement judgement = judge(joined, "self");
     if (judgement.verdict == Verdict::conflict) {
+        if (looks_again()) return look_first(common);
         return fail(conflict({judgement.capacity_ahead}, usage_of(contender_)));
     }
     if (judgement.verdict == Verdict::waits) return finish_gone();
@@ -244,12 +245,40 @@ void Entering::judged(Common& common, std::string node, const Stat& stat,
         case Verdict::waits:
             return wait_in_line(common, std::move(member), judgement);
         case Verdict::conflict:
+            if (looks_again()) {
+                candidates_ = {member.node};
+                return list_again(common);
+            }
             return take_out(common, member.node,
                             conflict({judgement.capacity_ahead}, usage_of(contender_)));
         case Verdict::absent:
             // Its session has ended, or somebody has removed it, between the two.
             return finish_gone();
     }
+}
+
+/// Who stands first may have been refused, and be about to leave: it takes a flight to do so.
+bool Entering::looks_again() {
+    constexpr int enough = 3;
+    return looks_++ < enough && has_time();
+}
+
+void Entering::list_again(Common& common) {
+    send(common, {catch_up(), list_children(path_), look_at_node(candidates_.front())},
+         WhenLost::repeat, &Entering::listed_again);
+}
+
+void Entering::listed_again(Common& common, Answer answer) {
+    if (!answer.result.ok()) {
+        Failure failure = answer.result.failure();
+        failure.effect = Effect::unknown;
+        return fail(std::move(failure));
+    }
+    const Reply& listed = answer.result.value()[1];
+    const Reply& own = answer.result.value()[2];
+    if (!listed.ok() || !own.ok()) return search(common);
+    listed_at_ = listed.zxid;
+    judged(common, candidates_.front(), own.stat(), listed.children());
 }
 
 void Entering::wait_in_line(Common& common, Member member, const Judgement& judgement) {

@@ -44,6 +44,9 @@ private:
 
     void judged(Common& common, std::string node, const Stat& stat,
                 const std::vector<std::string>& children);
+    bool looks_again();
+    void list_again(Common& common);
+    void listed_again(Common& common, Answer answer);
     void wait_in_line(Common& common, Member member, const Judgement& judgement);
     void look_at_holder(Common& common);
     void holder_seen(Common& common, Answer answer);
@@ -70,6 +73,7 @@ private:
     std::vector<std::string> candidates_;  ///< nodes with its nonce
     std::vector<std::string> children_;    ///< as listed with them
     std::int64_t listed_at_ = 0;           ///< as in Member
+    int looks_ = 0;                        ///< at a line whose first one disagrees
     Result<std::vector<Entry>> outcome_ = std::vector<Entry>{};
 };
 

@@ -173,12 +173,12 @@ std::vector<Scheme> schemes() {
         {"memory", open_memory, {}},
 #endif
 #ifdef HOLDFAST_STORE_REDIS
-        {"redis", open_redis, {"layout", "password_file"}, {"plain", "redisson"}},
+        {"redis", open_redis, {"layout", "password_file", "watchdog"}, {"plain", "redisson"}},
         {"rediss",
          open_redis,
-         {"layout", "password_file", "tls_ca", "tls_cert", "tls_key"},
+         {"layout", "password_file", "watchdog", "tls_ca", "tls_cert", "tls_key"},
          {"plain", "redisson"}},
-        {"redis+unix", open_redis, {"layout", "password_file"}, {"plain", "redisson"}},
+        {"redis+unix", open_redis, {"layout", "password_file", "watchdog"}, {"plain", "redisson"}},
 #endif
 #ifdef HOLDFAST_STORE_ZOOKEEPER
         {"zookeeper", open_zookeeper, {"auth", "password_file", "session", "tick"}},

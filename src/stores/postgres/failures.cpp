@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include "stores/net/secret.hpp"
+
 namespace holdfast::inline v0::postgres {
 
 namespace {
@@ -47,8 +49,8 @@ constexpr std::array known_errors{
           "it is read-only, a replica perhaps; use the address of the primary"},
 };
 
-std::string shown(const sql::ServerError& error) {
-    return " (" + error.message + ", " + error.code + ")";
+std::string shown(const sql::ServerError& error, const sql::Address& address) {
+    return " (" + net::without_secret(error.message, address.password) + ", " + error.code + ")";
 }
 
 }  // namespace
@@ -57,15 +59,18 @@ sql::Dialect::Meaning meaning_of(const sql::ServerError& error, const sql::Addre
     const std::string who = address.shown() + ": ";
     for (const Known& known : known_errors) {
         if (!error.code.starts_with(known.code)) continue;
-        return {known.remedy,
-                {known.means, Effect::none, who + std::string(known.sentence) + shown(error)}};
+        return {
+            known.remedy,
+            {known.means, Effect::none, who + std::string(known.sentence) + shown(error, address)}};
     }
     return {Remedy::none,
-            {errc::unreachable, Effect::none, who + "it answered with an error" + shown(error)}};
+            {errc::unreachable, Effect::none,
+             who + "it answered with an error" + shown(error, address)}};
 }
 
 Failure refused_connection(const std::string& message, const sql::Address& address) {
     const std::string who = address.shown() + ": ";
+    const std::string said = net::without_secret(message, address.password);
     const auto says = [&](std::string_view words) {
         return message.find(words) != std::string::npos;
     };
@@ -75,20 +80,21 @@ Failure refused_connection(const std::string& message, const sql::Address& addre
                 who +
                     "that is PgBouncer, and a session there does not stay one (LISTEN is lost); "
                     "use the address of the server itself (" +
-                    message + ")"};
+                    said + ")"};
     }
     if (says("password") || says("does not exist") || says("pg_hba.conf") || says("certificate") ||
         says("SSL")) {
         return {errc::bad_configuration, Effect::none,
                 who + "it does not let us in; check user, password, database and certificates (" +
-                    message + ")"};
+                    said + ")"};
     }
     return lost_connection(message, address);
 }
 
 Failure lost_connection(const std::string& message, const sql::Address& address) {
     return {errc::unreachable, Effect::none,
-            address.shown() + ": no connection (" + message + "); check that the server runs"};
+            address.shown() + ": no connection (" + net::without_secret(message, address.password) +
+                "); check that the server runs"};
 }
 
 bool ends_connection(std::string_view code) {

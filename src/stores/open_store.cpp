@@ -88,9 +88,8 @@ unsigned mode_of(const StoreUrl& url) {
     const std::string mode = url.text("mode").value_or("0600");
     if (mode == "0600" || mode == "600") return 0600;
     if (mode == "0660" || mode == "660") return 0660;
-    if (mode == "0666" || mode == "666") return 0666;
     refuse(url.shown + ": the parameter mode is '" + mode +
-           "'; give 0600 (its owner), 0660 (its group) or 0666 (everyone)");
+           "'; give 0600 (its owner) or 0660 (its group)");
 }
 
 std::shared_ptr<Store> open_local(const StoreUrl& url) {

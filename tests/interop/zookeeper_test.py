@@ -144,7 +144,7 @@ class ZookeeperDeaths(AtALastingPath):
                 self.release(ours)
 
     def test_ours_that_died_is_followed_when_its_session_ends(self):
-        short = lambda *words: self.ours(*words, "--lease", 1500, parameters="&session=1500ms")
+        short = lambda *words: self.ours(*words, "--lease", 1500)
         for start in (self.curator, self.kazoo):
             with self.subTest(start.__name__):
                 self.hold(short, "--name", "lock").kill()

@@ -5,6 +5,10 @@
 # for the text of that file, by its path from the one with the line. Done when CMake runs, which it
 # does again whenever a script changes: so the header is there before anything is compiled or
 # checked.
+#
+# In the language sql the names of what a database runs follow its text: holdfast_1_ in a script
+# becomes holdfast_ and eight digits of schema.sql, and the constant `prefix` says so. A database
+# that has what an older text made then gets the newer beside it. Comments do not count.
 
 # Puts the text of a script into a variable, with what it includes.
 function(holdfast_read_script file result)
@@ -26,6 +30,15 @@ function(holdfast_read_script file result)
   set(${result} "${whole}" PARENT_SCOPE)
 endfunction()
 
+# What the names of what this folder's schema.sql makes begin with.
+function(holdfast_prefix_of_schema folder result)
+  holdfast_read_script("${folder}/schema.sql" text)
+  string(REGEX REPLACE "\n *--[^\n]*" "" text "\n${text}")
+  string(SHA256 digits "${text}")
+  string(SUBSTRING "${digits}" 0 8 digits)
+  set(${result} "holdfast_${digits}_" PARENT_SCOPE)
+endfunction()
+
 function(holdfast_embed_scripts folder namespace header)
   set(language lua)
   if(ARGC GREATER 3)
@@ -35,6 +48,10 @@ function(holdfast_embed_scripts folder namespace header)
   cmake_path(RELATIVE_PATH folder BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE shown)
   set(content "// Made by CMake of the scripts in ${shown}: change them there.\n#pragma once\n\n")
   string(APPEND content "#include <string_view>\n\nnamespace ${namespace} {\n")
+  if(language STREQUAL sql)
+    holdfast_prefix_of_schema("${folder}" prefix)
+    string(APPEND content "\ninline constexpr std::string_view prefix = \"${prefix}\";\n")
+  endif()
   foreach(file IN LISTS files)
     holdfast_read_script("${file}" script)
     if(NOT script MATCHES "^(#!lua|-- !sql)")
@@ -42,6 +59,9 @@ function(holdfast_embed_scripts folder namespace header)
     endif()
     # What a database is shown begins with its comment.
     string(REGEX REPLACE "^-- !sql\n" "" script "${script}")
+    if(language STREQUAL sql)
+      string(REPLACE "holdfast_1_" "${prefix}" script "${script}")
+    endif()
     if(script MATCHES "\\)${language}\"")
       message(FATAL_ERROR
         "${file}: has )${language}\" in it, which ends the constant that it becomes")

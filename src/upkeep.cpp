@@ -10,11 +10,19 @@ std::string schema(std::string_view url) {
     return schema_of_store(url);
 }
 
-Swept sweep(std::string_view url) {
+Swept sweep(std::string_view url, const SweepProgress& progress) {
     const OpenedStore opened = open_store(url);
-    const auto swept = opened.store->sweep().get();
-    if (!swept.ok()) throw Error(swept.failure().code, swept.failure().sentence);
-    return swept.value();
+    Swept removed;
+    std::string from;
+    do {
+        const auto step = opened.store->sweep(from).get();
+        if (!step.ok()) throw Error(step.failure().code, step.failure().sentence);
+        removed.contenders += step.value().removed.contenders;
+        removed.resources += step.value().removed.resources;
+        from = step.value().next;
+        if (progress) progress(removed, step.value().looked_at);
+    } while (!from.empty());
+    return removed;
 }
 
 }  // namespace holdfast::inline v0

@@ -103,6 +103,9 @@ public:
     /// and looks at that process instead of this one. -1 on a store where only the lease tells.
     int share_life(int pid) const;
 
+    /// The lease of a lock that asks for none: 30 s, or the longest that the store grants.
+    std::chrono::milliseconds usual_lease() const;
+
     const std::string& owner() const noexcept;
     /// The store's URL without its password.
     const std::string& store() const noexcept;

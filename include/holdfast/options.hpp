@@ -16,8 +16,9 @@ enum class Fairness : std::uint8_t { fifo, barging };
 
 /// How a lock behaves. All users of one resource must agree on capacity and fairness.
 struct LockOptions {
-    /// How long the store keeps a contender without hearing of it: 100 ms to 24 h.
-    std::chrono::milliseconds lease = std::chrono::seconds{30};
+    /// How long the store keeps a contender without hearing of it: 100 ms to 24 h, and what the
+    /// store grants. Unset: 30 s, or the longest that the store grants.
+    std::optional<std::chrono::milliseconds> lease = std::nullopt;
     /// Unset: the store's own. What the store cannot do is refused when the lock is made.
     std::optional<Fairness> fairness = std::nullopt;
     /// Who asks, as listings show it and as `reenter` compares it. Empty: the client's own.

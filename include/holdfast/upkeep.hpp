@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -21,8 +22,13 @@ struct Swept {
     std::uint64_t resources = 0;   ///< whose last fence needs not be remembered any more
 };
 
-/// Removes what is over from a store that does not do so by itself. No lock needs it to be safe, or
-/// to be had; it spares room. May run beside everything else. Throws Error.
-HOLDFAST_EXPORT Swept sweep(std::string_view url);
+/// Called after each step of a sweep, on the thread that sweeps: what was removed until now, and
+/// how much of the store was looked at, from 0 to 1.
+using SweepProgress = std::function<void(const Swept& removed, double looked_at)>;
+
+/// Removes what is over from a store that does not do so by itself, in small steps, and passes over
+/// what somebody is at. No lock needs it to be safe, or to be had; it spares room. May run beside
+/// everything else. Throws Error; what was removed by then stays so.
+HOLDFAST_EXPORT Swept sweep(std::string_view url, const SweepProgress& progress = {});
 
 }  // namespace holdfast::inline v0

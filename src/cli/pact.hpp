@@ -60,6 +60,8 @@ public:
     /// Lets go of the others, who end then, if they have not yet.
     void dissolve();
     /// When the command must have ended, unless this is moved on by then.
+    /// What the lease is, before the command starts.
+    void set_lease(std::chrono::nanoseconds lease) noexcept { page_->lease = lease.count(); }
     void set_end_by(BootTime moment) noexcept { page_->end_by = moment.count(); }
     /// Leaves a descriptor with the warden: open for as long as either of the two lives.
     void leave_with_warden(int descriptor);
@@ -70,6 +72,9 @@ public:
     std::optional<Order> next_order();
     /// Whether the wrapper's end was seen by next_order().
     bool wrapper_gone() const noexcept { return wardens_end_.get() < 0; }
+    std::chrono::nanoseconds lease() const noexcept {
+        return std::chrono::nanoseconds(page_->lease.load());
+    }
     BootTime end_by() const noexcept { return BootTime(page_->end_by.load()); }
     bool started() const noexcept { return page_->started; }
     void set_command(pid_t process) noexcept { page_->command = process; }
@@ -91,6 +96,7 @@ public:
 
 private:
     struct Page {
+        std::atomic<std::chrono::nanoseconds::rep> lease{0};
         std::atomic<BootTime::rep> end_by{never.count()};
         std::atomic<pid_t> command{0};
         std::atomic<int> start_error{0};

@@ -1,6 +1,5 @@
 #include "cli/progress.hpp"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,36 +20,6 @@ constexpr auto before_first = 300ms;
 constexpr auto between_lines = 1s;
 /// A look costs the store a request.
 constexpr auto between_looks = 2s;
-constexpr const char* to_empty_line = "\r\x1b[K";
-
-std::size_t terminal_width() {
-    winsize size{};
-    const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    return known ? size.ws_col : 80;
-}
-
-bool continues_character(char c) {
-    return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;
-}
-
-/// The beginning of a text that stays on one line of the terminal.
-std::string cut_to_width(const std::string& text) {
-    const std::size_t width = terminal_width() - 1;
-    std::size_t characters = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (!continues_character(text[i]) && ++characters > width) return text.substr(0, i);
-    }
-    return text;
-}
-
-bool in_foreground() {
-    return tcgetpgrp(STDERR_FILENO) == getpgrp();
-}
-
-void write_to_terminal(const std::string& text) {
-    static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
-}
-
 std::string who(const ContenderInfo& holder) {
     return holder.pid == 0 ? holder.owner : fmt::format("{}:{}", holder.host, holder.pid);
 }
@@ -61,25 +30,20 @@ Progress::Progress(const Client& client, const RunOptions& options)
     : client_(client),
       options_(options),
       owner_(options.lock.owner.empty() ? client.owner() : options.lock.owner),
-      on_terminal_(isatty(STDERR_FILENO) == 1),
       next_(Clock::now() + before_first) {}
 
-Progress::~Progress() {
-    if (shown_ && in_foreground()) write_to_terminal(to_empty_line);
-}
-
 int Progress::milliseconds_to_next() const {
-    if (!on_terminal_) return -1;
+    if (!line_.on_terminal()) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_ - Clock::now());
     return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
 }
 
 void Progress::show() {
-    if (!on_terminal_ || Clock::now() < next_) return;
+    if (!line_.on_terminal() || Clock::now() < next_) return;
     next_ = Clock::now() + between_lines;
     if (!in_foreground()) return;
     if (!shown_ || Clock::now() - looked_at_ >= between_looks) look();
-    write_to_terminal(to_empty_line + cut_to_width(sentence()));
+    line_.show(sentence());
     shown_ = true;
 }
 

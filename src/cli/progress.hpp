@@ -7,6 +7,7 @@
 #include <holdfast/client.hpp>
 
 #include "cli/run.hpp"
+#include "cli/terminal_line.hpp"
 
 namespace holdfast::cli {
 
@@ -15,10 +16,6 @@ namespace holdfast::cli {
 class Progress {
 public:
     Progress(const Client& client, const RunOptions& options);
-    /// Leaves the terminal's line empty again.
-    ~Progress();
-    Progress(const Progress&) = delete;
-    Progress& operator=(const Progress&) = delete;
 
     /// Shows what is due by now.
     void show();
@@ -43,7 +40,7 @@ private:
     const Client& client_;
     const RunOptions& options_;
     std::string owner_;
-    bool on_terminal_;
+    TerminalLine line_;
     bool shown_ = false;
     Clock::time_point next_;
     Clock::time_point looked_at_{};

@@ -83,7 +83,7 @@ public:
         if (!pact.is_ready()) return without_warden(pact.start_error());
         // What comes from here on is the command's: its process is there to get it.
         signals.obey();
-        const BootTime end_by = must_end_by(hold_, options_.lock.lease);
+        const BootTime end_by = must_end_by(hold_, pact.lease());
         if (end_by <= boot_time_now()) {
             tell_loss(hold_, reason_of_loss(hold_), "did not start the command");
             return hold_lost;
@@ -216,6 +216,10 @@ int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pac
         pact.leave_with_warden(life.get());
     }
     steps.tell("connected to " + client.store());
+    pact.set_lease(options.lock.lease.value_or(client.usual_lease()));
+    if (options.kill_after > pact.lease() / 2) {
+        throw Error(errc::invalid_argument, std::string("--kill-after ") + kill_after_too_long);
+    }
     Attempt hold = take({client, options, steps, signals});
     if (!hold) {
         steps.tell(options.all_names() + ": not acquired");

@@ -37,8 +37,8 @@ struct RunOptions {
     int conflict_exit_code = 75;
     bool verbose = false;
 
-    std::chrono::nanoseconds kill_after_or_default() const {
-        return kill_after.value_or(lock.lease / 4);
+    std::chrono::nanoseconds kill_after_or_default(std::chrono::nanoseconds lease) const {
+        return kill_after.value_or(lease / 4);
     }
     /// The same where nobody renews any more, and there is no time to lose.
     std::chrono::nanoseconds kill_after_loss() const {
@@ -48,6 +48,9 @@ struct RunOptions {
     /// "a, b"
     std::string all_names() const;
 };
+
+inline constexpr auto kill_after_too_long =
+    "is more than half of the lease; then there would be too little time to renew it";
 
 /// Adds the command to the program's. Parsing fills `options`, which must outlive the parser; the
 /// command to be run is put in by the caller, for it stands behind the `--`.

@@ -137,10 +137,8 @@ void check_together(const RunOptions& options) {
     if (options.names.size() > 1 && (options.shared || options.slots)) {
         throw CLI::ValidationError("several names are taken exclusively; leave out -s and -j");
     }
-    if (options.kill_after && *options.kill_after > options.lock.lease / 2) {
-        throw CLI::ValidationError("--kill-after",
-                                   "is more than half of the lease; then there would be too "
-                                   "little time to renew it");
+    if (options.lock.lease && options.kill_after > *options.lock.lease / 2) {
+        throw CLI::ValidationError("--kill-after", kill_after_too_long);
     }
     if (options.max_time == std::chrono::nanoseconds::zero()) {
         throw CLI::ValidationError("--max-time", "is 0; leave it out for no limit");

@@ -55,7 +55,7 @@ Supervision::Supervision(Hold& hold, const RunOptions& options, const Signals& s
       warden_(warden),
       in_terminal_(has_terminal()),
       command_(open_process(pact.command())),
-      lease_(options.lock.lease),
+      lease_(pact.lease()),
       started_(boot_time_now()),
       on_lost_(hold.lost(), [this] { lost_.set(); }) {}
 
@@ -211,7 +211,7 @@ void Supervision::on_loss() {
 
 void Supervision::look_at_time(BootTime now) {
     if (!options_.max_time || ending_ || now < started_ + *options_.max_time) return;
-    end(Verdict::took_too_long, now + options_.kill_after_or_default());
+    end(Verdict::took_too_long, now + options_.kill_after_or_default(lease_));
 }
 
 /// For the first reason that there is; a later one may only make it faster.

@@ -1,5 +1,7 @@
 #include "cli/sweep.hpp"
 
+#include <chrono>
+
 #include <fmt/format.h>
 
 #include <holdfast/upkeep.hpp>
@@ -8,15 +10,37 @@
 #include "cli/help.hpp"
 #include "cli/output.hpp"
 #include "cli/store.hpp"
+#include "cli/terminal_line.hpp"
 
 namespace holdfast::cli {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr const char* examples = R"(Examples:
   holdfast sweep postgres://app@db/shop     at times, where many names are used once
 
 No lock needs it: what is over is in nobody's way, and takes room alone. Where a store removes it by
 itself there is nothing to do.)";
+
+/// Most sweeps are over before anybody could read it.
+constexpr auto between_lines = 300ms;
+
+std::string in_words(const Swept& removed) {
+    return fmt::format("removed: contenders {}, resources {}", removed.contenders,
+                       removed.resources);
+}
+
+std::string swept_with_progress(const std::string& url) {
+    using Clock = std::chrono::steady_clock;
+    TerminalLine line;
+    auto next = Clock::now() + between_lines;
+    return in_words(holdfast::sweep(url, [&](const Swept& removed, double looked_at) {
+        if (Clock::now() < next) return;
+        next = Clock::now() + between_lines;
+        line.show(fmt::format("sweeping: {:.0f} %, {}", 100 * looked_at, in_words(removed)));
+    }));
+}
 
 }  // namespace
 
@@ -29,8 +53,7 @@ CLI::App* add_sweep(CLI::App& program, SweepOptions& options) {
 }
 
 int sweep(const SweepOptions& options) {
-    const Swept swept = holdfast::sweep(options.store);
-    print(fmt::format("removed: contenders {}, resources {}\n", swept.contenders, swept.resources));
+    print(swept_with_progress(options.store) + "\n");
     return success;
 }
 

@@ -114,10 +114,22 @@ Attempt take_when_free(Lock& lock, const Circumstances& here) {
     }
 }
 
+/// Mostly it is free: then there is no thread to be started for the signals.
+template <class Lock>
+Attempt take_at_once(Lock& lock, const RunOptions& options) {
+    try {
+        return lock.try_acquire();
+    } catch (const Error& error) {
+        // Whoever named a time to wait waits for the store, too.
+        const bool patient = options.patience > std::chrono::nanoseconds::zero();
+        if (error.code() != errc::unreachable || !patient) throw;
+        return {};
+    }
+}
+
 template <class Lock>
 Attempt take(Lock lock, const Circumstances& here) {
-    // Mostly it is free: then there is no thread to be started for the signals.
-    if (Attempt at_once = lock.try_acquire()) return at_once;
+    if (Attempt at_once = take_at_once(lock, here.options)) return at_once;
     if (here.options.patience == std::chrono::nanoseconds::zero()) return {};
     return take_when_free(lock, here);
 }

@@ -100,7 +100,7 @@ BootTime Warden::next_look() const {
     const BootTime end_by = pact_.end_by();
     if (end_by == never || (ending_ && ending_->killing())) return never;
     const bool gently = options_.on_lost == OnLost::term && !ending_;
-    return gently ? end_by - options_.kill_after_or_default() : end_by;
+    return gently ? end_by - options_.kill_after_or_default(pact_.lease()) : end_by;
 }
 
 /// Once begun it goes on, but not for longer than a later reason allows.

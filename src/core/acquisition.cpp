@@ -10,16 +10,6 @@ using namespace std::chrono_literals;
 using State = Standing::State;
 using Where = Acquisition::Part::Where;
 
-namespace {
-
-Failure thrown_out() {
-    return {errc::lost, Effect::none,
-            "its lease ended while it stood in line (the process was paused, or somebody removed "
-            "it); acquire again"};
-}
-
-}  // namespace
-
 Acquisition::Acquisition(std::vector<Contender> contenders, bool together)
     : contenders_(std::move(contenders)), parts_(contenders_.size()), together_(together) {
     assert(!contenders_.empty());
@@ -72,7 +62,7 @@ Acquisition::Action Acquisition::on(Entered& event) {
     for (std::size_t i = first; i < parts_.size(); ++i) parts_[i].where = Where::outside;
     if (refused) {
         if (contenders_[first].patience == Patience::none) return finish(End::busy);
-        return fail(thrown_out());
+        return put_out();
     }
     for (Entry& entry : entries) {
         parts_[current_].ticket = std::move(entry.ticket);
@@ -121,11 +111,8 @@ Acquisition::Action Acquisition::on(const Renewed& event) {
         return now_standing(event.standing);
     }
     if (event.standing.state != State::gone) return {.what = Do::pass};
-    parts_[event.index].where = Where::outside;
-    return fail({errc::lost, Effect::none,
-                 "its hold ended at the store while waiting for " +
-                     contenders_[std::min(current_, parts_.size() - 1)].resource +
-                     "; acquire again"});
+    // Perhaps it is in line all the same, and waits again: see Keeper.
+    return put_out();
 }
 
 Acquisition::Action Acquisition::now_standing(const Standing& standing) {
@@ -143,7 +130,7 @@ Acquisition::Action Acquisition::now_standing(const Standing& standing) {
             break;
     }
     parts_[current_].where = Where::outside;
-    return fail(thrown_out());
+    return put_out();
 }
 
 Acquisition::Action Acquisition::wait(std::optional<std::chrono::nanoseconds> look_again) {
@@ -170,9 +157,9 @@ Acquisition::Action Acquisition::look_at(const Standing& pushed) {
 
 Acquisition::Action Acquisition::on(const Overdue& event) {
     const std::string said = event.said.empty() ? "" : " (" + event.said + ")";
-    return fail({errc::lost, Effect::unknown,
-                 "the store was not heard of for a whole lease while it stood in line" + said +
-                     "; acquire again when the store answers"});
+    return put_out(Failure{errc::unreachable, Effect::unknown,
+                           "the store was not heard of while it stood in line" + said +
+                               "; acquire again when the store answers"});
 }
 
 Acquisition::Action Acquisition::on(const TimeUp&) {
@@ -197,6 +184,11 @@ Acquisition::Action Acquisition::finish(End end) {
 Acquisition::Action Acquisition::fail(Failure failure) {
     failure_ = std::move(failure);
     return finish(End::failed);
+}
+
+Acquisition::Action Acquisition::put_out(std::optional<Failure> why) {
+    failure_ = std::move(why);
+    return finish(End::put_out);
 }
 
 std::chrono::nanoseconds Acquisition::retry_delay() const {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -65,7 +66,16 @@ public:
         std::optional<std::chrono::nanoseconds> look_again = std::nullopt;
     };
 
-    enum class End : std::uint8_t { none, admitted, busy, stopped, failed };
+    enum class End : std::uint8_t {
+        none,
+        admitted,
+        busy,
+        stopped,
+        failed,
+        /// It lost its place while it waited, or cannot trust it any more. It holds nothing:
+        /// whoever has patience left comes again.
+        put_out,
+    };
 
     /// How far one contender has come.
     struct Part {
@@ -85,13 +95,15 @@ public:
     Action resume(Event event);
 
     const std::vector<Contender>& contenders() const { return contenders_; }
+    /// After the end, for whoever comes again.
+    std::vector<Contender> take_contenders() { return std::move(contenders_); }
     std::span<const Contender> to_enter() const;
     const Ticket& waiting() const { return parts_[current_].ticket; }
     std::size_t waiting_index() const { return current_; }
     const std::vector<Part>& parts() const { return parts_; }
     End end() const { return end_; }
-    /// Of an end that failed.
-    const Failure& failure() const { return *failure_; }
+    /// Of an end that failed; of one that was put out, why, if that is more than being gone.
+    const std::optional<Failure>& failure() const { return failure_; }
     /// Whatever may be in line and must be taken out after an end other than admitted.
     std::vector<Ticket> leftovers() const;
 
@@ -113,11 +125,12 @@ private:
     Action look_at(const Standing& pushed);
     Action finish(End end);
     Action fail(Failure failure);
+    Action put_out(std::optional<Failure> why = std::nullopt);
     Action give_up(End end);
     void admit_current(std::uint64_t fence);
     std::chrono::nanoseconds retry_delay() const;
 
-    const std::vector<Contender> contenders_;
+    std::vector<Contender> contenders_;
     std::vector<Part> parts_;  ///< one for each
     bool together_;
     std::size_t current_ = 0;

@@ -15,6 +15,11 @@ public:
     using Timer = std::uint64_t;
 
     virtual ~Alarm() = default;
+    /// Has all that at() needs, or throws Error: so that at() does not fail later, where nobody can
+    /// be told.
+    virtual void make_ready() {}
+    /// What has not been called by now never is. Does not wait.
+    virtual void end() noexcept {}
     virtual Timer at(Moment moment, Callback<void()> callback) = 0;
     /// After it the callback does not start any more; it may be running on the alarm's thread.
     virtual void cancel(Timer timer) = 0;

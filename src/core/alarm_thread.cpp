@@ -38,12 +38,14 @@ AlarmThread::AlarmThread(const char* name) : name_(name), state_(std::make_share
     if (state_->descriptor < 0) throw out_of_descriptors();
 }
 
+void AlarmThread::end() noexcept {
+    const std::lock_guard guard(state_->mutex);
+    state_->closed = true;
+    state_->arm(Moment{});
+}
+
 AlarmThread::~AlarmThread() {
-    {
-        const std::lock_guard guard(state_->mutex);
-        state_->closed = true;
-        state_->arm(Moment{});
-    }
+    end();
     if (!thread_.joinable()) return;
     if (thread_.get_id() == std::this_thread::get_id()) {
         thread_.detach();
@@ -52,13 +54,23 @@ AlarmThread::~AlarmThread() {
     }
 }
 
+void AlarmThread::make_ready() {
+    const std::lock_guard guard(state_->mutex);
+    start();
+}
+
+void AlarmThread::start() {
+    if (thread_.joinable() || state_->closed) return;
+    thread_ = start_thread(name_, [state = state_] { run(state); });
+}
+
 Alarm::Timer AlarmThread::at(Moment moment, Callback<void()> callback) {
     const std::lock_guard guard(state_->mutex);
     const Timer timer = ++state_->last;
     state_->timers.emplace(std::pair{moment, timer}, std::move(callback));
     state_->moments.emplace(timer, moment);
     if (moment < state_->armed) state_->arm(moment);
-    if (!thread_.joinable()) thread_ = start_thread(name_, [state = state_] { run(state); });
+    start();
     return timer;
 }
 

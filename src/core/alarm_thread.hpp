@@ -20,6 +20,8 @@ public:
     /// Ends the thread; what has not been called by then never is. May run on that thread itself.
     ~AlarmThread() override;
 
+    void make_ready() override;
+    void end() noexcept override;
     Timer at(Moment moment, Callback<void()> callback) override;
     void cancel(Timer timer) override;
     void post(Callback<void()> callback) override;
@@ -39,6 +41,7 @@ private:
         Callback<void()> take_due(Moment now);
     };
     static void run(const std::shared_ptr<State>& state);
+    void start();
 
     const char* name_;
     std::shared_ptr<State> state_;

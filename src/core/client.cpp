@@ -7,6 +7,7 @@
 
 #include "core/context.hpp"
 #include "core/guarded.hpp"
+#include "core/lease.hpp"
 
 namespace holdfast::inline v0 {
 
@@ -131,6 +132,11 @@ bool Client::break_hold(std::string_view name, std::uint64_t fence) const {
 int Client::share_life(int pid) const {
     context_->refuse_inherited("share_life");
     return context_->store().share_life(pid);
+}
+
+std::chrono::milliseconds Client::usual_lease() const {
+    context_->refuse_inherited("usual_lease");
+    return core::usual_lease(context_->store().capabilities().longest_lease);
 }
 
 const std::string& Client::owner() const noexcept {

@@ -14,7 +14,12 @@ Contest::Contest(std::shared_ptr<Context> context, Request request)
       machine_(std::move(request.contenders), context_->store().capabilities().enter_together),
       patience_(request.patience),
       stop_(std::move(request.stop)),
-      started_(context_->clock().now()) {}
+      began_(request.began) {}
+
+Contest::Event Contest::beginning() const {
+    if (stop_.stop_requested()) return Acquisition::Stopped{};
+    return Acquisition::Started{};
+}
 
 void Contest::post(Event event) {
     {
@@ -42,7 +47,7 @@ void Contest::perform(Action action, Consume consume) {
             break;
         case Do::ask:
             consume(store.standing(machine_.waiting()),
-                    [](auto result) -> Event { return Acquisition::Asked{std::move(result)}; });
+                    [this, sent](auto result) { return asked(std::move(result), sent); });
             break;
         case Do::claim:
             consume(store.renew({&machine_.waiting(), 1},
@@ -85,13 +90,27 @@ Contest::Event Contest::entered(Result<std::vector<Entry>> result, Moment sent) 
 }
 
 void Contest::keep(const Entry& entry, Moment sent) {
-    context_->keeper().keep(kept_[entered_++], entry.ticket,
-                            entry.standing.counted_from.value_or(sent), shared_from_this());
+    const auto& kept = kept_[entered_++];
+    note_admission(*kept, entry.standing, sent);
+    context_->keeper().keep(kept, entry.ticket, entry.standing.counted_from.value_or(sent),
+                            shared_from_this());
+}
+
+/// From here on nothing but the same answer keeps it.
+void Contest::note_admission(Kept& kept, const Standing& standing, Moment sent) {
+    if (standing.state != Standing::State::admitted) return;
+    context_->keeper().admitted(kept, standing.fence, sent);
+}
+
+Contest::Event Contest::asked(Result<Standing> result, Moment sent) {
+    if (result.ok()) note_admission(*kept_[entered_ - 1], result.value(), sent);
+    return Acquisition::Asked{std::move(result)};
 }
 
 Contest::Event Contest::claimed(Result<std::vector<Standing>> result, Moment sent) {
     if (result.ok()) {
         const Standing& standing = result.value().front();
+        note_admission(*kept_[entered_ - 1], standing, sent);
         if (standing.state != Standing::State::gone) {
             context_->keeper().confirm(*kept_[entered_ - 1], standing.counted_from.value_or(sent));
         }
@@ -106,7 +125,11 @@ void Contest::renewed(const Kept& kept, const Standing& standing) {
 }
 
 void Contest::overdue(const Kept&) {
-    post(Acquisition::Overdue{context_->keeper().last_failure()});
+    // What follows may ask the store for something, and a store may take its time: not on the
+    // thread that tells of losses.
+    context_->renewing().post([weak = weak_from_this(), said = context_->keeper().last_failure()] {
+        if (const auto self = weak.lock()) self->post(Acquisition::Overdue{said});
+    });
 }
 
 void Contest::begin_waiting(std::optional<std::chrono::nanoseconds> look_again) {
@@ -114,7 +137,7 @@ void Contest::begin_waiting(std::optional<std::chrono::nanoseconds> look_again) 
     watch_current();
     if (first) {
         if (stop_.stop_possible()) stop_callback_.emplace(stop_, PostStop{this});
-        if (patience_) at(started_ + *patience_, Acquisition::TimeUp{}, time_up_);
+        if (patience_) at(began_ + *patience_, Acquisition::TimeUp{}, time_up_);
         if (auto* observer = context_->observer()) {
             observer->waiting(context_->name_of(machine_.waiting().resource));
         }
@@ -155,13 +178,12 @@ Outcome Contest::finish(Leave leave) {
     tidy_up();
     if (machine_.end() == End::admitted) return admitted();
     for (const auto& kept : kept_) context_->keeper().forget(*kept);
-    for (const Ticket& ticket : machine_.leftovers()) leave(ticket);
-    Outcome outcome{.end = machine_.end()};
-    if (outcome.end == End::failed) {
-        outcome.failure = machine_.failure();
-        outcome.failed_at = std::min(machine_.waiting_index(), machine_.parts().size() - 1);
-    }
-    return outcome;
+    if (const auto tickets = machine_.leftovers(); !tickets.empty()) leave(tickets);
+    const auto failed_at = std::min(machine_.waiting_index(), machine_.parts().size() - 1);
+    return {.end = machine_.end(),
+            .failure = machine_.failure(),
+            .failed_at = failed_at,
+            .contenders = machine_.take_contenders()};
 }
 
 void Contest::abandon() {
@@ -177,7 +199,7 @@ Outcome Contest::admitted() {
     hold_->admit(std::move(kept_), std::move(fences));
     if (auto* observer = context_->observer()) {
         observer->acquired(hold_->name(), hold_->fences().front(),
-                           context_->clock().now() - started_);
+                           context_->clock().now() - began_);
     }
     return {.end = End::admitted, .hold = std::move(hold_)};
 }
@@ -200,12 +222,12 @@ public:
 
 private:
     Outcome drive() {
-        Event event = Acquisition::Started{};
+        Event event = beginning();
         for (;;) {
             const Action action = resume(std::move(event));
             switch (action.what) {
                 case Do::finish:
-                    return finish([this](const Ticket& ticket) { leave(ticket); });
+                    return finish([this](const auto& tickets) { leave(tickets); });
                 case Do::wait:
                     begin_waiting(action.look_again);
                     [[fallthrough]];
@@ -229,11 +251,15 @@ private:
         }
     }
 
-    void leave(const Ticket& ticket) {
-        // A caller who is to hear of a failure need not wait for another one.
-        if (failed() || !context_->store().leave(ticket).get().ok()) {
-            context_->take_out(ticket, lease());
+    void leave(std::span<const Ticket> tickets) {
+        const bool silent = how_it_ended() == End::failed || how_it_ended() == End::put_out;
+        if (!silent) {
+            const Moment until = context_->clock().now() + lease();
+            context_->give_back(tickets, lease(), until);
+            return;
         }
+        // A caller who is to hear of a failure need not wait for another one.
+        for (const Ticket& ticket : tickets) context_->take_out(ticket, lease());
     }
 
     Wire::Waiter waiter_;
@@ -246,7 +272,7 @@ public:
 
     void start() {
         under_way_ = shared_from_this();
-        post(Acquisition::Started{});
+        post(beginning());
     }
 
 private:
@@ -310,8 +336,9 @@ private:
 
     void end() {
         interest_.reset();
-        Outcome outcome =
-            finish([this](const Ticket& ticket) { context_->take_out(ticket, lease()); });
+        Outcome outcome = finish([this](const auto& tickets) {
+            for (const Ticket& ticket : tickets) context_->take_out(ticket, lease());
+        });
         deliver(std::move(outcome));
     }
 
@@ -341,11 +368,11 @@ private:
 
 }  // namespace
 
-Outcome acquire(const std::shared_ptr<Context>& context, Request request) {
+Outcome contend(const std::shared_ptr<Context>& context, Request request) {
     return std::make_shared<BlockingContest>(context, std::move(request))->run();
 }
 
-void acquire_async(const std::shared_ptr<Context>& context, Request request,
+void contend_async(const std::shared_ptr<Context>& context, Request request,
                    Callback<void(Outcome)> done) {
     std::make_shared<AsyncContest>(context, std::move(request), std::move(done))->start();
 }

@@ -19,18 +19,22 @@ struct Request {
     /// Unset: without a limit. Only of contenders with Patience::wait.
     std::optional<std::chrono::nanoseconds> patience = std::nullopt;
     std::stop_token stop = {};
+    /// What the patience counts from.
+    Moment began = {};
 };
 
 /// How an acquisition ended.
 struct Outcome {
     Acquisition::End end = Acquisition::End::none;
-    std::shared_ptr<HoldState> hold = nullptr;  ///< when admitted
-    std::optional<Failure> failure = std::nullopt;
+    std::shared_ptr<HoldState> hold = nullptr;      ///< when admitted
+    std::optional<Failure> failure = std::nullopt;  ///< when it failed or was put out
     /// Which of the contenders it was about, as far as that is known.
     std::size_t failed_at = 0;
+    /// Who contended, unless admitted.
+    std::vector<Contender> contenders = {};
 };
 
-/// An acquisition under way: the machine, and everything that it needs to hear of while it waits
+/// One try under way: the machine, and everything that it needs to hear of while it waits
 /// (the watch, the keeper, the time limits, the stop_token). How its actions are awaited is left to
 /// the two drivers below.
 class Contest : public KeptListener, public std::enable_shared_from_this<Contest> {
@@ -50,20 +54,23 @@ protected:
     void post(Event event);
     std::optional<Event> take_event();
 
+    /// The first one. Whoever is stopped before it begins asks the store for nothing.
+    Event beginning() const;
     Action resume(Event event) { return machine_.resume(std::move(event)); }
     /// Asks the store for what the action wants. `consume(pending, to_event)` awaits the answer in
     /// the driver's way and turns it into the next event.
     template <class Consume>
     void perform(Action action, Consume consume);
     void begin_waiting(std::optional<std::chrono::nanoseconds> look_again);
-    /// The end: a hold, or nothing left in line. `leave(ticket)` takes one out in the driver's way.
+    /// The end: a hold, or nothing left in line. `leave(tickets)` takes them out in the driver's
+    /// way.
     template <class Leave>
     Outcome finish(Leave leave);
     /// The end by an exception: nothing left in line, in the background.
     void abandon();
 
-    bool failed() const { return machine_.end() == Acquisition::End::failed; }
     std::chrono::milliseconds lease() const { return machine_.contenders().front().lease; }
+    Acquisition::End how_it_ended() const { return machine_.end(); }
 
     const std::shared_ptr<Context> context_;
 
@@ -77,7 +84,9 @@ private:
     void enter(Moment sent, Consume consume);
     void prepare();
     Event entered(Result<std::vector<Entry>> result, Moment sent);
+    Event asked(Result<Standing> result, Moment sent);
     Event claimed(Result<std::vector<Standing>> result, Moment sent);
+    void note_admission(Kept& kept, const Standing& standing, Moment sent);
     void keep(const Entry& entry, Moment sent);
     void watch_current();
     void tidy_up();
@@ -87,7 +96,7 @@ private:
     Acquisition machine_;
     const std::optional<std::chrono::nanoseconds> patience_;
     const std::stop_token stop_;
-    const Moment started_;
+    const Moment began_;
     std::shared_ptr<HoldState> hold_;
     std::vector<std::shared_ptr<Kept>> kept_;  ///< one for each contender
     std::size_t entered_ = 0;                  ///< so many of them are kept
@@ -102,11 +111,11 @@ private:
     Alarm::Timer look_again_ = 0;
 };
 
-/// Acquires on the caller's own thread, which does the store's I/O while it waits.
-Outcome acquire(const std::shared_ptr<Context>& context, Request request);
+/// One try on the caller's own thread, which does the store's I/O while it waits.
+Outcome contend(const std::shared_ptr<Context>& context, Request request);
 
-/// Acquires without a thread. `done` is called once, on the telling thread.
-void acquire_async(const std::shared_ptr<Context>& context, Request request,
+/// One try without a thread. `done` is called once, on the telling thread.
+void contend_async(const std::shared_ptr<Context>& context, Request request,
                    Callback<void(Outcome)> done);
 
 }  // namespace holdfast::inline v0::core

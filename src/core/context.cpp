@@ -1,12 +1,17 @@
 #include "core/context.hpp"
 
 #include <unistd.h>
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <holdfast/client.hpp>
+
+#include "port/thread.hpp"
 
 namespace holdfast::inline v0::core {
 
@@ -40,20 +45,67 @@ std::string default_owner(const std::string& host, int pid) {
     return host + ":" + std::to_string(pid) + ":" + tag;
 }
 
+/// How long the program's end waits for threads.
+constexpr auto patience_at_exit = 500ms;
+
+/// The clients there are, for the end of the program.
+struct Registry {
+    std::mutex mutex;
+    std::vector<std::weak_ptr<Context>> contexts;
+};
+
+Registry& registry() {
+    static PerProcess<Registry> instance;
+    return instance.get();
+}
+
+/// Libraries are unloaded after this: no thread of ours may be inside one.
+void end_all() {
+    std::vector<std::shared_ptr<Context>> alive;
+    {
+        const std::lock_guard guard(registry().mutex);
+        for (const auto& weak : registry().contexts) {
+            if (auto context = weak.lock()) alive.push_back(std::move(context));
+        }
+    }
+    for (const auto& context : alive) context->end();
+    await_threads(patience_at_exit);
+    // What is left may still be used by its owner, or by a thread that did not end.
+    for (auto& context : alive) new std::shared_ptr<Context>(std::move(context));
+}
+
+void ended_at_exit(const std::shared_ptr<Context>& context) {
+    static const int asked = std::atexit(end_all);
+    static_cast<void>(asked);
+    const std::lock_guard guard(registry().mutex);
+    std::erase_if(registry().contexts, [](const auto& weak) { return weak.expired(); });
+    registry().contexts.push_back(context);
+}
+
 }  // namespace
 
 std::shared_ptr<Context> Context::make(Parts parts) {
-    // In a forked child everything is leaked: ending a session there would end the parent's.
-    std::shared_ptr<Context> context(new Context(std::move(parts)), [](Context* made) {
-        if (!made->inherited()) delete made;
-    });
-    context->keeper_ = std::make_shared<Keeper>(
-        context->store(), context->clock(), context->renewing(), context->telling(),
-        [weak = std::weak_ptr(context)](const Failure& failure) {
+    std::shared_ptr<Context> inner(new Context(std::move(parts)));
+    inner->keeper_ = std::make_shared<Keeper>(
+        inner->store(), inner->clock(), inner->renewing(), inner->telling(),
+        [weak = std::weak_ptr(inner)](const Failure& failure) {
             if (const auto self = weak.lock()) self->report(failure);
         });
-    context->keeper_->belong_to(context);
-    return context;
+    inner->keeper_->belong_to(inner);
+    ended_at_exit(inner);
+    Context* const made = inner.get();
+    // Threads of ours hold on to the inner one while they work with it. The users' goes first, and
+    // ends them, so that none of them is left to end the others, or to run on after main().
+    return {made, [inner = std::move(inner)](Context* context) mutable {
+                // In a forked child everything is leaked: ending a session there would end the
+                // parent's.
+                if (context->inherited()) {
+                    new std::shared_ptr<Context>(std::move(inner));
+                } else {
+                    context->close();
+                    inner.reset();
+                }
+            }};
 }
 
 Client Context::client(std::shared_ptr<Context> context) {
@@ -66,10 +118,34 @@ Context::Context(Parts parts)
 }
 
 Context::~Context() {
-    keeper_->close();
     // The threads end before what they use.
     parts_.renewing.reset();
     parts_.telling.reset();
+}
+
+void Context::end() noexcept {
+    if (inherited()) return;
+    keeper_->close();
+    renewing().end();
+    telling().end();
+    store().wire().end();
+}
+
+void Context::close() noexcept {
+    if (!inside_callback()) {
+        // A leave that is on its way is worth a moment: its place would stand idle for a lease.
+        std::unique_lock lock(clean_ups_mutex_);
+        fewer_clean_ups_.wait_for(lock, parts_.goodbye, [this] { return clean_ups_ == 0; });
+    }
+    end();
+}
+
+void Context::make_ready() {
+    if (ready_.load(std::memory_order_acquire)) return;
+    renewing().make_ready();
+    telling().make_ready();
+    store().wire().make_ready();
+    ready_.store(true, std::memory_order_release);
 }
 
 std::string_view Context::name_of(std::string_view resource) const {
@@ -93,24 +169,77 @@ void Context::refuse_inherited(std::string_view name) const {
                                      "parent; connect() again in the child");
 }
 
+Released Context::give_back(std::span<const Ticket> tickets, std::chrono::milliseconds lease,
+                            Moment until) {
+    std::vector<Pending<Standing>> answers;
+    answers.reserve(tickets.size());
+    // A store that works on the caller's own thread has failed by now when it does not answer: once
+    // is enough.
+    bool silent = inside_callback();
+    for (const Ticket& ticket : tickets) {
+        if (silent) break;
+        answers.push_back(store().leave(ticket));
+        silent = answers.back().failed();
+    }
+    auto how = Released::in_time;
+    for (std::size_t i = 0; i < tickets.size(); ++i) {
+        const auto answer =
+            i < answers.size() ? std::move(answers[i]).get(until) : Result<Standing>(Failure{});
+        if (!answer.ok()) {
+            take_out(tickets[i], lease);
+            how = Released::unknown;
+        } else if (answer.value().state != Standing::State::admitted && how == Released::in_time) {
+            how = Released::too_late;
+        }
+    }
+    return how;
+}
+
+struct Context::CleanUp {
+    CleanUp(std::shared_ptr<Context> in, Ticket whom, Moment until)
+        : context(std::move(in)), ticket(std::move(whom)), give_up(until) {}
+    ~CleanUp() {
+        const auto alive = context.lock();
+        if (!alive) return;
+        const std::lock_guard guard(alive->clean_ups_mutex_);
+        --alive->clean_ups_;
+        alive->fewer_clean_ups_.notify_all();
+    }
+    CleanUp(const CleanUp&) = delete;
+    CleanUp& operator=(const CleanUp&) = delete;
+
+    std::weak_ptr<Context> context;
+    Ticket ticket;
+    Moment give_up;
+    std::chrono::nanoseconds backoff = 20ms;
+};
+
 void Context::take_out(const Ticket& ticket, std::chrono::milliseconds lease) {
     // Past this the lease itself has ended, and a request cannot be that late.
     const Moment give_up = clock().now() + 2 * lease + 10s;
-    try_take_out(ticket, give_up, 20ms);
+    {
+        const std::lock_guard guard(clean_ups_mutex_);
+        ++clean_ups_;
+    }
+    const auto clean_up = std::make_shared<CleanUp>(shared_from_this(), ticket, give_up);
+    // Whoever asks for it does not wait, whatever the store does.
+    renewing().post([clean_up] {
+        if (const auto self = clean_up->context.lock()) self->try_take_out(clean_up);
+    });
 }
 
-void Context::try_take_out(const Ticket& ticket, Moment give_up, std::chrono::nanoseconds backoff) {
-    store().leave(ticket).then(
-        [self = shared_from_this(), ticket, give_up, backoff](const Result<Standing>& result) {
-            if (result.ok()) return;
-            self->report(result.failure());
-            const Moment next = self->clock().now() + backoff;
-            if (next > give_up) return;
-            self->renewing().at(next, [self, ticket, give_up, backoff] {
-                self->try_take_out(ticket, give_up,
-                                   std::min<std::chrono::nanoseconds>(2 * backoff, 1s));
-            });
+void Context::try_take_out(const std::shared_ptr<CleanUp>& clean_up) {
+    store().leave(clean_up->ticket).then([clean_up](const Result<Standing>& result) {
+        const auto self = clean_up->context.lock();
+        if (!self || result.ok()) return;
+        self->report(result.failure());
+        const Moment next = self->clock().now() + clean_up->backoff;
+        if (next > clean_up->give_up) return;
+        clean_up->backoff = std::min<std::chrono::nanoseconds>(2 * clean_up->backoff, 1s);
+        self->renewing().at(next, [clean_up] {
+            if (const auto context = clean_up->context.lock()) context->try_take_out(clean_up);
         });
+    });
 }
 
 void Context::report(const Failure& failure) {

@@ -1,10 +1,14 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include <holdfast/hold.hpp>
 #include <holdfast/observer.hpp>
 #include <holdfast/options.hpp>
 
@@ -19,7 +23,8 @@ class Client;
 
 namespace holdfast::inline v0::core {
 
-/// What all locks of one client share. Kept alive by them, by holds and by acquisitions under way.
+/// What all locks of one client share. Kept alive by them, by holds and by acquisitions under way;
+/// with the last of these its threads end. Clean-ups in the background do not keep it.
 /// Threads: all members may be called from any thread.
 class Context : public std::enable_shared_from_this<Context> {
 public:
@@ -31,6 +36,8 @@ public:
         std::string prefix = {};
         std::string url = {};
         ClientOptions options = {};
+        /// How long a client that is closed waits for its clean-ups.
+        std::chrono::milliseconds goodbye{500};
     };
     static std::shared_ptr<Context> make(Parts parts);
     static Client client(std::shared_ptr<Context> context);
@@ -60,13 +67,26 @@ public:
     bool inherited() const noexcept { return mark_.inherited(); }
     void refuse_inherited(std::string_view name) const;
 
+    /// Has the threads that a hold needs, or throws Error.
+    void make_ready();
+
+    /// Takes contenders out of line, all at once, and waits for the answers until then at most.
+    /// What was not answered is taken out in the background.
+    Released give_back(std::span<const Ticket> tickets, std::chrono::milliseconds lease,
+                       Moment until);
     /// Takes a contender out of line in the background, again and again until the store has
     /// answered or nothing of it can be left.
     void take_out(const Ticket& ticket, std::chrono::milliseconds lease);
+    /// Asks the threads to end, and does not wait.
+    void end() noexcept;
 
 private:
+    /// A contender that is taken out in the background.
+    struct CleanUp;
+
     explicit Context(Parts parts);
-    void try_take_out(const Ticket& ticket, Moment give_up, std::chrono::nanoseconds backoff);
+    void close() noexcept;
+    void try_take_out(const std::shared_ptr<CleanUp>& clean_up);
     void report(const Failure& failure);
 
     Parts parts_;
@@ -75,6 +95,10 @@ private:
     ForkMark mark_;
     Nonce nonce_base_;
     std::atomic<std::uint64_t> nonces_{0};
+    std::atomic<bool> ready_{false};
+    std::mutex clean_ups_mutex_;
+    std::condition_variable fewer_clean_ups_;
+    std::size_t clean_ups_ = 0;
     std::shared_ptr<Keeper> keeper_;
 };
 

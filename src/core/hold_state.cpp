@@ -57,6 +57,17 @@ void HoldState::lose(Loss why) {
     if (auto* observer = context_->observer()) observer->lost(name_, fences_.front(), loss());
 }
 
+std::stop_token HoldState::lost() const noexcept {
+    if (!inherited()) return lost_.get_token();
+    // The parent's tokens fire there. Whoever asks here is told at once.
+    static const auto& told = *[] {
+        auto* source = new std::stop_source;
+        source->request_stop();
+        return source;
+    }();
+    return told.get_token();
+}
+
 bool HoldState::lengthen(std::chrono::milliseconds lease) noexcept {
     if (!held() || inside_callback()) return false;
     const auto longest = context_->store().capabilities().longest_lease;
@@ -76,27 +87,17 @@ Released HoldState::release() noexcept {
 }
 
 Released HoldState::give_back() noexcept {
+    const auto lease = kept_.front()->lease();
+    // Past its end the place is free by itself, and nobody need be told any more.
+    const Moment until = std::max(valid_until(), context_->clock().now() + lease / 3);
     over_.store(true, std::memory_order_release);
-    for (const auto& kept : kept_) context_->keeper().forget(*kept);
-    if (inside_callback()) {
-        // An observer's, say: nothing can be waited for here.
-        for (const auto& kept : kept_) context_->take_out(kept->ticket(), kept->lease());
-        return Released::unknown;
+    std::vector<Ticket> tickets;
+    tickets.reserve(kept_.size());
+    for (const auto& kept : kept_) {
+        context_->keeper().forget(*kept);
+        tickets.push_back(kept->ticket());
     }
-    std::vector<Pending<Standing>> answers;
-    answers.reserve(kept_.size());
-    for (const auto& kept : kept_) answers.push_back(context_->store().leave(kept->ticket()));
-    auto how = Released::in_time;
-    for (std::size_t i = 0; i < kept_.size(); ++i) {
-        const Result<Standing> answer = std::move(answers[i]).get();
-        if (!answer.ok()) {
-            context_->take_out(kept_[i]->ticket(), kept_[i]->lease());
-            how = Released::unknown;
-        } else if (answer.value().state == Standing::State::gone && how == Released::in_time) {
-            how = Released::too_late;
-        }
-    }
-    return how;
+    return context_->give_back(tickets, lease, until);
 }
 
 }  // namespace holdfast::inline v0::core

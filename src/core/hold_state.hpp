@@ -32,7 +32,7 @@ public:
     const std::string& name() const noexcept { return name_; }
     bool held() const noexcept { return remaining() > std::chrono::nanoseconds::zero(); }
     std::chrono::nanoseconds remaining() const noexcept;
-    std::stop_token lost() const noexcept { return lost_.get_token(); }
+    std::stop_token lost() const noexcept;
     Loss loss() const noexcept;
     bool lengthen(std::chrono::milliseconds lease) noexcept;
     Released release() noexcept;

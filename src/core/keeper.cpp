@@ -31,7 +31,8 @@ void Keeper::keep(const std::shared_ptr<Kept>& kept, Ticket ticket, Moment from,
     kept->valid_until_.store(valid_until(from, kept->lease_), std::memory_order_release);
     kept->deadline_ = deadlines_.emplace_hint(deadlines_.end(), told_at(from, kept->lease_), kept);
     schedule_renewal(*kept, kept, renewal_due(from, kept->lease_));
-    if (telling_in_use()) arm_telling();
+    // Not by the renewing thread, later: a store may keep that one from its work.
+    arm_telling();
 }
 
 void Keeper::hand_over(Kept& kept, const std::shared_ptr<KeptListener>& listener) {
@@ -49,14 +50,22 @@ void Keeper::confirm(Kept& kept, Moment from) {
     if (kept.deadline_) count_from(kept, from, kept.lease_);
 }
 
+void Keeper::admitted(Kept& kept, std::uint64_t fence, Moment sent) {
+    const std::lock_guard guard(mutex_);
+    kept.fence_ = fence;
+    kept.admitted_by_ = sent;
+}
+
 bool Keeper::lengthen(std::span<const std::shared_ptr<Kept>> kept,
                       std::chrono::milliseconds lease) {
     if (!take_out_of_agenda(kept)) return false;
     std::vector<Ticket> tickets;
     for (const auto& one : kept) tickets.push_back(one->ticket_);
+    const Batch batch(kept.begin(), kept.end());
     const Moment sent = clock_.now();
+    trust_less(batch, sent, lease);
     const auto result = store_.renew(tickets, {lease, sent}).get();
-    answered({kept.begin(), kept.end()}, sent, result);
+    answered(batch, sent, result);
     if (!result.ok()) return false;
     const std::lock_guard guard(mutex_);
     bool granted = true;
@@ -112,6 +121,17 @@ void Keeper::trust(Kept& kept, Moment from, std::chrono::milliseconds lease) {
     kept.deadline_ = deadlines_.insert(deadlines_.end(), std::move(node));
 }
 
+/// Whether or not it is answered: from its arrival on the lease is no longer than this one says.
+void Keeper::trust_less(const Batch& batch, Moment sent, std::chrono::milliseconds lease) {
+    const std::lock_guard guard(mutex_);
+    for (const auto& kept : batch) {
+        if (kept->deadline_ && valid_until(sent, lease) < kept->valid_until()) {
+            trust(*kept, sent, lease);
+        }
+    }
+    arm_telling();
+}
+
 void Keeper::schedule_renewal(Kept& kept, std::shared_ptr<Kept> owned, Moment due) {
     kept.renewal_ = renewals_.emplace_hint(renewals_.end(), due, std::move(owned));
     arm_renewal();
@@ -119,12 +139,6 @@ void Keeper::schedule_renewal(Kept& kept, std::shared_ptr<Kept> owned, Moment du
 
 void Keeper::arm_renewal() {
     rearm(renewing_, renewals_, renewal_armed_, renewal_timer_, &Keeper::renew_due);
-}
-
-/// Nobody can be overdue before its renewal was due. So the telling alarm is armed when renewals
-/// begin, which may take long, and not for the many holds that are given back before.
-bool Keeper::telling_in_use() const {
-    return renewals_under_way_ || telling_armed_ != Moment::max();
 }
 
 void Keeper::arm_telling() {
@@ -153,7 +167,6 @@ std::shared_ptr<const void> Keeper::hold_owner() const {
 void Keeper::renew_due() {
     for (Batch& batch : take_due()) send(std::move(batch));
     const std::lock_guard guard(mutex_);
-    renewals_under_way_ = false;
     renewal_armed_ = Moment::max();
     arm_renewal();
 }
@@ -161,8 +174,6 @@ void Keeper::renew_due() {
 /// Those due now or soon, by lease, each batch of a bearable size.
 std::vector<Keeper::Batch> Keeper::take_due() {
     const std::lock_guard guard(mutex_);
-    renewals_under_way_ = true;
-    arm_telling();
     const Moment now = clock_.now();
     std::map<std::chrono::milliseconds, Batch> by_lease;
     std::vector<Batch> batches;
@@ -188,6 +199,7 @@ void Keeper::send(Batch batch) {
     for (const auto& kept : batch) tickets.push_back(kept->ticket_);
     const auto lease = batch.front()->lease_;
     const Moment sent = clock_.now();
+    trust_less(batch, sent, lease);
     store_.renew(tickets, {lease, sent})
         .then([weak = weak_from_this(), batch = std::move(batch),
                sent](const Result<std::vector<Standing>>& result) {
@@ -199,7 +211,12 @@ void Keeper::send(Batch batch) {
 
 void Keeper::answered(const Batch& batch, Moment sent,
                       const Result<std::vector<Standing>>& result) {
-    std::vector<std::pair<std::shared_ptr<KeptListener>, std::size_t>> listeners;
+    struct News {
+        std::shared_ptr<KeptListener> listener;
+        const Kept& kept;
+        Standing standing;
+    };
+    std::vector<News> news;
     {
         const std::lock_guard guard(mutex_);
         last_failure_ = result.ok() ? std::string() : result.failure().sentence;
@@ -210,18 +227,34 @@ void Keeper::answered(const Batch& batch, Moment sent,
                 schedule_renewal(kept, batch[i], clock_.now() + renewal_retry(kept.lease_));
                 continue;
             }
-            const Standing& standing = result.value()[i];
-            if (standing.state == Standing::State::gone) {
-                drop(kept);
-            } else {
-                count_from(kept, standing.counted_from.value_or(sent), kept.lease_);
-                schedule_renewal(kept, batch[i], renewal_due(sent, kept.lease_));
-            }
-            if (auto listener = kept.listener_.lock()) listeners.emplace_back(listener, i);
+            const Standing standing = take_answer(batch[i], sent, result.value()[i]);
+            if (auto listener = kept.listener_.lock()) news.push_back({listener, kept, standing});
         }
     }
     if (!result.ok()) renewal_failed_(result.failure());
-    for (const auto& [listener, i] : listeners) listener->renewed(*batch[i], result.value()[i]);
+    for (const News& one : news) one.listener->renewed(one.kept, one.standing);
+}
+
+/// What the answer means to the one that it is about: a hold is kept by `admitted` with its own
+/// fence and ended by everything else, for then the store knows of another past than we do.
+Standing Keeper::take_answer(const std::shared_ptr<Kept>& kept, Moment sent,
+                             const Standing& standing) {
+    using State = Standing::State;
+    const bool admitted = standing.state == State::admitted;
+    if (admitted && !kept->fence_) {
+        kept->fence_ = standing.fence;
+        kept->admitted_by_ = sent;
+    }
+    const bool other = kept->fence_ && !(admitted && kept->fence_ == standing.fence);
+    // Where it stood before the request that admitted it says nothing of the hold.
+    const bool stale = other && sent < kept->admitted_by_;
+    if (standing.state == State::gone || (other && !stale)) {
+        drop(*kept);
+        return {.state = State::gone};
+    }
+    if (!stale) count_from(*kept, standing.counted_from.value_or(sent), kept->lease_);
+    schedule_renewal(*kept, kept, renewal_due(sent, kept->lease_));
+    return stale ? Standing{.state = State::admitted, .fence = *kept->fence_} : standing;
 }
 
 void Keeper::tell_overdue() {

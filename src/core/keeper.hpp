@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -51,6 +52,8 @@ private:
 
     // Guarded by the keeper's mutex.
     Moment counted_from_{};
+    std::optional<std::uint64_t> fence_;  ///< of one that is admitted
+    Moment admitted_by_{};                ///< the send of the request that was answered so
     std::weak_ptr<KeptListener> listener_;
     std::optional<Agenda::iterator> renewal_;
     std::optional<Agenda::iterator> deadline_;
@@ -78,6 +81,9 @@ public:
     void hand_over(Kept& kept, const std::shared_ptr<KeptListener>& listener);
     /// An answered request that was sent at `from` has extended the lease.
     void confirm(Kept& kept, Moment from);
+    /// A request sent at `sent` was answered: admitted, with this fence. From now on only the same
+    /// answer keeps it.
+    void admitted(Kept& kept, std::uint64_t fence, Moment sent);
     /// Renews at once with a longer lease than their own, for a time in which nobody can; the next
     /// renewal has their own again. Whether the store has granted it to all of them.
     bool lengthen(std::span<const std::shared_ptr<Kept>> kept, std::chrono::milliseconds lease);
@@ -95,14 +101,15 @@ private:
     std::vector<Batch> take_due();
     void send(Batch batch);
     void answered(const Batch& batch, Moment sent, const Result<std::vector<Standing>>& result);
+    Standing take_answer(const std::shared_ptr<Kept>& kept, Moment sent, const Standing& standing);
     void tell_overdue();
     void count_from(Kept& kept, Moment from, std::chrono::milliseconds lease);
     void trust(Kept& kept, Moment from, std::chrono::milliseconds lease);
+    void trust_less(const Batch& batch, Moment sent, std::chrono::milliseconds lease);
     bool take_out_of_agenda(std::span<const std::shared_ptr<Kept>> kept);
     void schedule_renewal(Kept& kept, std::shared_ptr<Kept> owned, Moment due);
     void drop(Kept& kept);
     void arm_renewal();
-    bool telling_in_use() const;
     void arm_telling();
     void rearm(Alarm& alarm, const Kept::Agenda& agenda, Moment& armed, Alarm::Timer& timer,
                void (Keeper::*due)());
@@ -121,7 +128,6 @@ private:
     Kept::Agenda deadlines_;
     Moment renewal_armed_ = Moment::max();
     Moment telling_armed_ = Moment::max();
-    bool renewals_under_way_ = false;
     Alarm::Timer renewal_timer_ = 0;
     Alarm::Timer telling_timer_ = 0;
     std::optional<std::weak_ptr<const void>> owner_;

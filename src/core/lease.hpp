@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 
 #include "port/clock.hpp"
@@ -10,6 +11,11 @@ namespace holdfast::inline v0::core {
 
 inline constexpr std::chrono::milliseconds shortest_lease{100};
 inline constexpr std::chrono::milliseconds longest_lease = std::chrono::hours{24};
+
+/// Of whoever asks for none, where the store grants so much.
+constexpr std::chrono::milliseconds usual_lease(std::chrono::milliseconds longest_granted) {
+    return std::min<std::chrono::milliseconds>(std::chrono::seconds{30}, longest_granted);
+}
 
 /// What clocks of different machines may drift apart within one lease, with plenty to spare.
 constexpr std::chrono::nanoseconds margin(std::chrono::nanoseconds lease) {

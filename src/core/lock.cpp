@@ -30,6 +30,7 @@ void check_name(const std::string& name) {
 
 std::string in_words(std::chrono::milliseconds time) {
     using std::chrono::hours;
+    if (time == time.zero()) return "0 s";
     if (time % hours{1} == time.zero()) return std::to_string(time / hours{1}) + " h";
     if (time % 1s == time.zero()) return std::to_string(time / 1s) + " s";
     return std::to_string(time.count()) + " ms";
@@ -87,7 +88,9 @@ Lock::Lock(std::shared_ptr<Context> context, std::vector<std::string> names, For
     std::ranges::for_each(names_, check_name);
     const std::string& name = names_.front();
     context_->refuse_inherited(name);
-    check_lease(name, options_.lease, context_->store().capabilities());
+    const Capabilities store = context_->store().capabilities();
+    lease_ = options_.lease.value_or(usual_lease(store.longest_lease));
+    check_lease(name, lease_, store);
     if (capacity_ == 0 || capacity_ > all) {
         refuse(errc::invalid_argument, name,
                "a capacity of " + std::to_string(capacity_) + "; it must be from 1 to " +
@@ -117,7 +120,7 @@ Request Lock::request(std::uint64_t weight, Patience patience) const {
                                       .fairness = options_.fairness.value_or(
                                           context_->store().capabilities().default_fairness),
                                       .patience = patience,
-                                      .lease = options_.lease,
+                                      .lease = lease_,
                                       .reenter = options_.reenter,
                                       .host = context_->host(),
                                       .pid = context_->pid()});

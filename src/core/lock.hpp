@@ -11,8 +11,8 @@
 #include <holdfast/hold.hpp>
 #include <holdfast/options.hpp>
 
-#include "core/contest.hpp"
 #include "core/context.hpp"
+#include "core/pursuit.hpp"
 
 namespace holdfast::inline v0::core {
 
@@ -48,6 +48,7 @@ private:
     Form form_;
     std::uint64_t capacity_;
     LockOptions options_;
+    std::chrono::milliseconds lease_{0};
 };
 
 /// What stands behind a public lock object is leaked in a forked child, untouched.

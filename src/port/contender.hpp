@@ -93,8 +93,8 @@ struct Standing {
     /// The moment from which the lease counts, where that is not the send of the request that this
     /// answers (a lease that many contenders share, a session).
     std::optional<Moment> counted_from = std::nullopt;
-    /// Told to the stand-by alone: nothing will be pushed when the lease or claim ahead of it
-    /// merely ends, so ask again after this long.
+    /// Told to the stand-by, and to some behind it for a moment after that: nothing will be pushed
+    /// when the lease or claim ahead of it merely ends, so ask again after this long.
     std::optional<std::chrono::nanoseconds> look_again = std::nullopt;
 };
 

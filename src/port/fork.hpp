@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 
 #include <holdfast/export.hpp>
 
@@ -19,6 +21,27 @@ public:
 
 private:
     std::uint64_t generation_;
+};
+
+/// One value for each process: a forked child has a new one, in whatever state the fork caught the
+/// parent's. Never destroyed.
+template <class T>
+class PerProcess {
+public:
+    T& get() {
+        Made* made = made_.load(std::memory_order_acquire);
+        if (made != nullptr && !made->mark.inherited()) return made->value;
+        auto fresh = std::make_unique<Made>();
+        if (!made_.compare_exchange_strong(made, fresh.get())) return made->value;
+        return fresh.release()->value;
+    }
+
+private:
+    struct Made {
+        ForkMark mark;
+        T value;
+    };
+    std::atomic<Made*> made_{nullptr};
 };
 
 /// A descriptor that a forked child closes at once, because its mere existence there would say

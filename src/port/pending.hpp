@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -121,6 +122,15 @@ public:
         if (content_.index() == 0) return std::get<0>(take());
         return std::get<1>(take())->wait(until_);
     }
+
+    /// The same, and not beyond `at_latest`.
+    Result<T> get(Moment at_latest) && {
+        until_ = std::min(until_.value_or(at_latest), at_latest);
+        return std::move(*this).get();
+    }
+
+    /// Whether it is here, and a failure.
+    bool failed() const noexcept { return content_.index() == 0 && !std::get<0>(content_).ok(); }
 
     /// Calls back once: inline when the result is here, else from the wire.
     void then(Callback<void(Result<T>)> callback) && {

@@ -32,6 +32,13 @@ struct Capabilities {
     std::string_view longest_lease_is = {};
 };
 
+/// A bounded part of a sweep.
+struct SweepStep {
+    Swept removed = {};
+    std::string next = {};   ///< where the next step starts; empty: that was all
+    double looked_at = 1.0;  ///< how much of the store, by now
+};
+
 /// What a store pushes to a waiter: `offered` when it is its turn, `gone` when it was thrown out,
 /// otherwise `waiting`, which says: ask for your standing again, after look_again if there is one.
 using LineMoved = Callback<void(Standing)>;
@@ -85,8 +92,9 @@ public:
         return inspect(resource);
     }
 
-    /// Removes what is over, where that is not done in passing.
-    virtual Pending<Swept> sweep() { return Swept{}; }
+    /// Removes what is over, where that is not done in passing: a part of it, from where the step
+    /// before it says (empty: from the start).
+    virtual Pending<SweepStep> sweep(const std::string& /*from*/) { return SweepStep{}; }
 
     virtual Capabilities capabilities() const = 0;
 

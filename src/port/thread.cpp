@@ -1,12 +1,16 @@
 #include "port/thread.hpp"
 
 #include <pthread.h>
+#include <condition_variable>
 #include <csignal>
+#include <mutex>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include <holdfast/error.hpp>
+
+#include "port/fork.hpp"
 
 namespace holdfast::inline v0 {
 
@@ -32,12 +36,55 @@ private:
     sigset_t before_{};
 };
 
+/// The threads that run.
+struct Running {
+    std::mutex mutex;
+    std::condition_variable fewer;
+    std::size_t count = 0;
+};
+
+Running& running() {
+    static PerProcess<Running> instance;
+    return instance.get();
+}
+
+thread_local bool is_ours = false;
+
+/// From before the thread is made until it has done its work.
+class Counted {
+public:
+    Counted() {
+        const std::lock_guard guard(running().mutex);
+        ++running().count;
+    }
+    Counted(Counted&& other) noexcept : counts_(std::exchange(other.counts_, false)) {}
+    Counted& operator=(Counted&&) = delete;
+    ~Counted() {
+        if (!counts_) return;
+        const std::lock_guard guard(running().mutex);
+        --running().count;
+        running().fewer.notify_all();
+    }
+
+private:
+    bool counts_ = true;
+};
+
 }  // namespace
+
+void await_threads(std::chrono::milliseconds at_most) noexcept {
+    std::unique_lock lock(running().mutex);
+    running().fewer.wait_for(lock, at_most, [] { return running().count <= (is_ours ? 1U : 0U); });
+}
 
 std::thread start_thread(const char* name, Callback<void()> work) {
     const SignalsBlocked blocked;
     try {
-        std::thread thread([work = std::move(work)]() mutable { work(); });
+        std::thread thread([counted = Counted(), work = std::move(work)]() mutable {
+            is_ours = true;
+            work();
+            work = {};
+        });
         pthread_setname_np(thread.native_handle(), name);
         return thread;
     } catch (const std::system_error& error) {

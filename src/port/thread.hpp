@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <thread>
 
 #include <holdfast/callback.hpp>
@@ -11,5 +12,9 @@ namespace holdfast::inline v0 {
 /// (at most 15 characters) that debuggers and top(1) show. Throws Error when there is no thread to
 /// be had.
 HOLDFAST_EXPORT std::thread start_thread(const char* name, Callback<void()> work);
+
+/// Waits until no thread of ours runs but perhaps the caller, at most for so long. For the end of
+/// the program: whatever a thread is in must not be unloaded under it.
+HOLDFAST_EXPORT void await_threads(std::chrono::milliseconds at_most) noexcept;
 
 }  // namespace holdfast::inline v0

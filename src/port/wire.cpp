@@ -206,14 +206,21 @@ void Wire::turn(std::optional<Moment> until, Due&) {
 
 Wire::Interest::~Interest() = default;
 
+void Wire::start_pump() {
+    if (pump_.joinable() || state_->closed || !needs_pump()) return;
+    pump_ = start_thread("holdfast-pump", [this, state = state_] { pump(state); });
+}
+
+void Wire::make_ready() {
+    const std::lock_guard guard(state_->mutex);
+    start_pump();
+}
+
 Wire::Interest Wire::interest() {
     const std::lock_guard guard(state_->mutex);
     ++state_->interests;
-    if (!pump_.joinable() && !state_->closed && needs_pump()) {
-        pump_ = start_thread("holdfast-pump", [this, state = state_] { pump(state); });
-    } else {
-        pass_on(*state_);
-    }
+    start_pump();
+    pass_on(*state_);
     const auto uncount = [state = state_](void*) {
         const std::lock_guard uncount_guard(state->mutex);
         --state->interests;
@@ -234,13 +241,15 @@ void Wire::pump(const std::shared_ptr<State>& state) {
     }
 }
 
+void Wire::end() noexcept {
+    const std::lock_guard guard(state_->mutex);
+    state_->closed = true;
+    state_->pump_wanted.notify_one();
+    interrupt();
+}
+
 void Wire::close() noexcept {
-    {
-        const std::lock_guard guard(state_->mutex);
-        state_->closed = true;
-        state_->pump_wanted.notify_one();
-        interrupt();
-    }
+    end();
     if (!pump_.joinable()) return;
     if (pump_.get_id() == std::this_thread::get_id()) {
         pump_.detach();

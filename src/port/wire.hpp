@@ -82,6 +82,12 @@ public:
     };
     Interest interest();
 
+    /// Has the thread that an Interest may need, or throws Error: so that interest() does not fail
+    /// later, where nobody can be told.
+    void make_ready();
+    /// Asks the pump thread to end, and does not wait: callbacks come to blocked callers alone.
+    void end() noexcept;
+
 protected:
     using Due = std::vector<Callback<void()>>;
 
@@ -130,6 +136,7 @@ private:
     static void rouse(Waiter& waiter) noexcept;
     static void pass_on(State& state);
     void pump(const std::shared_ptr<State>& state);
+    void start_pump();
 
     std::shared_ptr<State> state_;
     std::thread pump_;

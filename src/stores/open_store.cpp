@@ -18,6 +18,7 @@
 #endif
 #ifdef HOLDFAST_STORE_POSTGRES
 #include "stores/postgres/postgres_scripts.hpp"
+#include "stores/postgres/schema_name.hpp"
 #endif
 #ifdef HOLDFAST_MODULES
 #include "stores/module.hpp"
@@ -55,6 +56,8 @@ struct Scheme {
     /// What it needs in a database, and with the layout of others.
     std::string_view schema = {};
     std::string_view schema_of_others = {};
+    /// What is said before it.
+    std::string (*schema_starts)(const StoreUrl& url) = nullptr;
 };
 
 Names common_parameters() {
@@ -171,12 +174,12 @@ std::vector<Scheme> schemes() {
         {"memory", open_memory, {}},
 #endif
 #ifdef HOLDFAST_STORE_REDIS
-        {"redis", open_redis, {"layout", "password_file"}, {"plain", "redisson"}},
+        {"redis", open_redis, {"layout", "password_file", "watchdog"}, {"plain", "redisson"}},
         {"rediss",
          open_redis,
-         {"layout", "password_file", "tls_ca", "tls_cert", "tls_key"},
+         {"layout", "password_file", "watchdog", "tls_ca", "tls_cert", "tls_key"},
          {"plain", "redisson"}},
-        {"redis+unix", open_redis, {"layout", "password_file"}, {"plain", "redisson"}},
+        {"redis+unix", open_redis, {"layout", "password_file", "watchdog"}, {"plain", "redisson"}},
 #endif
 #ifdef HOLDFAST_STORE_ZOOKEEPER
         {"zookeeper", open_zookeeper, {"auth", "password_file", "session", "tick"}},
@@ -199,10 +202,11 @@ std::vector<Scheme> schemes() {
 #ifdef HOLDFAST_STORE_POSTGRES
         {"postgres",
          open_postgres,
-         {"layout", "password_file", "tls", "tls_ca", "tls_cert", "tls_key"},
+         {"layout", "password_file", "schema", "tls", "tls_ca", "tls_cert", "tls_key"},
          {"shedlock"},
          postgres::scripts::schema,
-         postgres::scripts::schema_shedlock},
+         postgres::scripts::schema_shedlock,
+         postgres::choice_of_schema},
 #endif
     };
 }
@@ -255,8 +259,8 @@ std::string prefix_of(const StoreUrl& url, const Scheme& scheme) {
 std::string schema_of_store(std::string_view url) {
     const StoreUrl parsed = parse_or_default(url);
     const Scheme scheme = checked_scheme_of(parsed);
-    return std::string(has_layout_of_others(parsed, scheme) ? scheme.schema_of_others
-                                                            : scheme.schema);
+    std::string text = scheme.schema_starts != nullptr ? scheme.schema_starts(parsed) : "";
+    return text += has_layout_of_others(parsed, scheme) ? scheme.schema_of_others : scheme.schema;
 }
 
 std::string prefix_in_store(std::string_view url) {

@@ -1,11 +1,12 @@
 """The program on real databases: what is the same on PostgreSQL and on MariaDB."""
 
+import os
 import signal
 import sys
 import unittest
 
 from database_server import MariadbServer, PostgresServer
-from program import Driven, until
+from program import Driven, children, until
 
 
 class OnADatabase:
@@ -87,6 +88,40 @@ class OnADatabase:
 
 class OnPostgres(OnADatabase, Driven):
     SERVER, TABLE = PostgresServer, "holdfast_lines"
+
+    def test_a_schema_says_where_it_is_made(self):
+        statements = self.call("schema", self.server.url() + "?schema=team")[1]
+        self.assertTrue(statements.startswith('SET search_path = "team";\n'), statements[:80])
+
+    def test_nothing_that_may_block_is_asked_of_kerberos(self):
+        """Whoever reads its settings here stands still for ever."""
+        os.mkfifo(self.folder / "krb5.conf")
+        self.environment["KRB5_CONFIG"] = str(self.folder / "krb5.conf")
+        self.assertEqual(self.call("run", "a", "--", "true"), (0, "", ""))
+
+
+class PostgresStandingStill(Driven):
+    TRIES = 30
+
+    def setUp(self):
+        super().setUp()
+        self.server = PostgresServer()
+        self.addCleanup(self.server.close)
+        self.environment["HOLDFAST_STORE"] = (
+            self.server.url() + "?request_timeout=300ms&connect_timeout=300ms")
+
+    def test_during_a_release_it_costs_nobody_a_crash(self):
+        """The command itself stops all of the server's processes, and ends."""
+        stop = f"kill -STOP $(cat /proc/{self.server.pid}/task/*/children) {self.server.pid}"
+        for attempt in range(self.TRIES):
+            code, _, err = self.call("run", f"job/{attempt}", "--", "sh", "-c", stop)
+            self.assertNotEqual(code, -signal.SIGABRT, (attempt, err))
+            self.assertGreaterEqual(code, 0, (attempt, err))
+            self.go_on()
+
+    def go_on(self):
+        for pid in [*children(self.server.pid), self.server.pid]:
+            os.kill(pid, signal.SIGCONT)
 
 
 class OnMariadb(OnADatabase, Driven):

@@ -1,5 +1,6 @@
 #include "faults/sql_faults.hpp"
 #include "servers/mariadb_server.hpp"
+#include "stores/mysql/mysql_scripts.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -25,13 +26,18 @@ struct MariadbSite {
     }
 };
 
+/// "CALL holdfast_01234567_enter("
+std::string call_of(std::string_view verb) {
+    return "CALL " + std::string(mysql::scripts::prefix) + std::string(verb) + "(";
+}
+
 /// What a client sends for several that enter together, and may send again on another connection.
 std::string enter_together(const std::vector<std::string>& names) {
     std::string text = "USE locks; START TRANSACTION; SET @holdfast_stopped = FALSE;";
     for (const std::string& name : names) {
         const std::string last = name == names.back() ? "1" : "0";
-        text += "CALL holdfast_1_enter_next('" + name +
-                "', 'nonce', 'client', 'owner', 'host', 7," + " 1, 1, 'f', 'w', 30000, 0, " + last +
+        text += call_of("enter_next") + "'" + name +
+                "', 'nonce', 'client', 'owner', 'host', 7, 1, 1, 'f', 'w', 30000, 0, " + last +
                 ");";
     }
     return text + "SELECT @@in_transaction";
@@ -40,9 +46,8 @@ std::string enter_together(const std::vector<std::string>& names) {
 TEST(MariadbSeveral, ThatComeAgainWhileTheyWaitLeaveNoTransactionOpen) {
     const MariadbServer server;
     const Client client = connect(server.url());
-    server.query(
-        "USE locks; START TRANSACTION; CALL holdfast_1_enter('b', 'other', 'client', 'owner',"
-        " 'host', 7, 1, 1, 'f', 'w', 30000, 0, 1)");
+    server.query("USE locks; START TRANSACTION; " + call_of("enter") +
+                 "'b', 'other', 'client', 'owner', 'host', 7, 1, 1, 'f', 'w', 30000, 0, 1)");
     const std::string text = enter_together({"a", "b", "c"});
     EXPECT_TRUE(server.query(text).ends_with("\n0"));
     EXPECT_TRUE(server.query(text).ends_with("\n0"));

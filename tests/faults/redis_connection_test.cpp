@@ -34,6 +34,34 @@ protected:
     }
 };
 
+// --- the first connection ---
+
+TEST_F(RedisConnection, AFirstConnectionThatIsResetIsMadeAgain) {
+    std::atomic<int> resets{0};
+    proxy_.on_request([&](auto) { return resets++ < 3 ? Verdict::cut_before : Verdict::pass; });
+    expect_works(client());
+    EXPECT_GT(resets, 3);
+}
+
+TEST_F(RedisConnection, AServerThatIsNotThereYetIsWaitedForWhenConnecting) {
+    proxy_.refuse();
+    auto connecting =
+        std::async(std::launch::async, [&] { return client("?request_timeout=20s"); });
+    EXPECT_EQ(connecting.wait_for(300ms), std::future_status::timeout) << "it is patient";
+    proxy_.pass();
+    expect_works(connecting.get());
+}
+
+TEST_F(RedisConnection, AServerThatIsNeverThereIsToldOfWithTheReasonWhenTheTimeIsUp) {
+    proxy_.refuse();
+    const auto start = Clock::now();
+    const Error error = error_of([&] { return client("?request_timeout=500ms"); });
+    EXPECT_GE(Clock::now() - start, 450ms);
+    EXPECT_EQ(error.code(), errc::unreachable) << error.what();
+    EXPECT_EQ(error.effect(), Effect::none) << error.what();
+    expect_says(error, "refused");
+}
+
 // --- a black hole ---
 
 TEST_F(RedisConnection, AHoldBehindABlackHoleIsLostBeforeItsLeaseEnds) {
@@ -106,7 +134,8 @@ TEST_F(RedisConnection, ManyRequestsIntoABlackHoleAllEndInTheirTimeLimit) {
 TEST_F(RedisConnection, ConnectingToABlackHoleEndsInItsTimeLimit) {
     proxy_.black_hole();
     const auto start = Clock::now();
-    const Error error = error_of([&] { return client("?connect_timeout=300ms"); });
+    const Error error =
+        error_of([&] { return client("?connect_timeout=100ms&request_timeout=300ms"); });
     EXPECT_EQ(error.code(), errc::unreachable);
     expect_says(error, "127.0.0.1:" + std::to_string(proxy_.port()));
     EXPECT_LT(Clock::now() - start, 1s);

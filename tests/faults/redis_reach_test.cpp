@@ -41,7 +41,7 @@ TEST_F(RedisReach, ANameThatIsNotFoundIsToldInTime) {
         error_of([] { return connect("redis://no-such-host.invalid?connect_timeout=1s"); });
     EXPECT_EQ(error.code(), errc::unreachable) << error.what();
     expect_says(error, "no-such-host.invalid");
-    EXPECT_LT(Clock::now() - start, 2s);
+    EXPECT_LT(Clock::now() - start, 5s);
 }
 
 TEST_F(RedisReach, ASocketThatIsNotThereIsTold) {
@@ -100,7 +100,7 @@ protected:
         EXPECT_TRUE(error.code() == errc::unreachable || error.code() == errc::bad_configuration)
             << error.what();
         expect_says(error, words);
-        EXPECT_LT(Clock::now() - start, 2s);
+        EXPECT_LT(Clock::now() - start, 5s);
     }
 
     const Certificates& known_ = certificates();

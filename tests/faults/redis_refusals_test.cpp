@@ -83,6 +83,28 @@ TEST_F(RedisRefusals, AHolderOnAServerThatBecomesAReplicaIsTold) {
     expect_nobody_left(server_);
 }
 
+TEST_F(RedisRefusals, AReplicaThatLostItsPrimaryIsNotWaitedForButConnectedToAnew) {
+    const Client ours = client("?request_timeout=10s");
+    configure("replica-serve-stale-data", "no");
+    server_.command({"REPLICAOF", "127.0.0.1", "1"});
+    const auto start = Clock::now();
+    const Error error = error_of([&] { return ours.inspect("orders"); });
+    EXPECT_EQ(error.code(), errc::unreachable) << error.what();
+    expect_says(error, "lost its primary");
+    EXPECT_LT(Clock::now() - start, 5s);
+    const auto connected = [&] {
+        const auto statistics = server_.command({"INFO", "stats"});
+        const std::string_view before = "total_connections_received:";
+        return std::stoul(statistics.substr(statistics.find(before) + before.size()));
+    };
+    const auto before = connected();
+    server_.command({"REPLICAOF", "NO", "ONE"});
+    ours.mutex("orders").acquire().release();
+    // One is that of the command, and one that of the question itself.
+    EXPECT_GE(connected() - before, 3U) << "on the connection that met a replica";
+    expect_nobody_left(server_);
+}
+
 TEST_F(RedisRefusals, AServerWithoutMemoryTakesNobodyInButServesWhoIsThere) {
     const Client ours = client();
     auto hold = ours.mutex("orders", {.lease = 900ms}).acquire();
@@ -140,6 +162,19 @@ TEST_F(RedisPassword, NoneIsRefusedAtOnce) {
 TEST_F(RedisPassword, AWrongOneIsRefusedAtOnceAndNotShown) {
     expect_refused_at_once(bare_url(":wrong-one@"), "refuses this user and password");
     expect_refused_at_once(bare_url("nobody:wrong-one@"), "refuses this user and password");
+}
+
+TEST_F(RedisPassword, OneThatTheServerQuotesIsNotShown) {
+    FaultProxy proxy(server_.port());
+    const std::string at = "@127.0.0.1:" + std::to_string(proxy.port()) + "?request_timeout=500ms";
+    for (const std::string password : {"wrong-one", "hunter2%21", "pw"}) {
+        proxy.garbage(
+            "-ERR unknown command 'AUTH', with args beginning with: 'wrong-one' "
+            "'hunter2!' 'pw' \r\n");
+        const Error error = error_of([&] { return connect("redis://:" + password + at); });
+        const std::string quoted = password == "hunter2%21" ? "hunter2!" : password;
+        EXPECT_EQ(std::string(error.what()).find(quoted), std::string::npos) << error.what();
+    }
 }
 
 TEST_F(RedisPassword, OneFromAFileIsLetInAndAMissingFileIsRefused) {

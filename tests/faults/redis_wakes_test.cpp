@@ -64,7 +64,6 @@ TEST_P(RedisWakes, ManyWaitersAllComeThroughWhileTheirConnectionsAreKilled) {
     constexpr int rounds = 12;
     volatile int counter = 0;
     std::atomic<int> done{0};
-    // Before anything is killed: connect() itself makes one attempt.
     std::vector<Client> clients;
     for (int i = 0; i < threads; ++i) clients.push_back(i % 2 == 0 ? ours_ : rival());
     {

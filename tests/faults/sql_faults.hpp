@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "faults/server_faults.hpp"
 #include "port/store.hpp"
 #include "stores/open_store.hpp"
 #include "support/arena.hpp"
@@ -140,6 +141,31 @@ TYPED_TEST_P(SqlFaults, AnEnterWhoseReplyIsLostAfterItsCommitIsOneContender) {
     EXPECT_TRUE(client.inspect().empty());
 }
 
+TYPED_TEST_P(SqlFaults, AFirstConnectionThatIsCutIsMadeAgain) {
+    this->proxy_.lose_next_answer();
+    const Client client = connect(this->url_behind());
+    EXPECT_EQ(this->proxy_.lost(), 1);
+    EXPECT_EQ(client.mutex("orders").acquire().release(), Released::in_time);
+}
+
+TYPED_TEST_P(SqlFaults, AServerThatIsNotThereYetIsWaitedFor) {
+    this->site_.server.kill();
+    auto connecting =
+        std::async(std::launch::async, [&] { return connect(this->url("?request_timeout=30s")); });
+    EXPECT_EQ(connecting.wait_for(300ms), std::future_status::timeout);
+    this->site_.server.restart();
+    EXPECT_EQ(connecting.get().mutex("orders").acquire().release(), Released::in_time);
+}
+
+TYPED_TEST_P(SqlFaults, AServerThatStaysAwayIsToldWithTheReason) {
+    this->site_.server.kill();
+    const auto started = std::chrono::steady_clock::now();
+    const Error error = error_of([&] { return connect(this->url("?request_timeout=400ms")); });
+    EXPECT_GE(std::chrono::steady_clock::now() - started, 400ms);
+    EXPECT_EQ(error.code(), errc::unreachable);
+    expect_says(error, "refused");
+}
+
 TYPED_TEST_P(SqlFaults, SeveralThatComeAgainWhileTheyWaitLockNobodyOut) {
     const Client client = connect(this->url_behind());
     const Client rival = connect(this->url());
@@ -247,7 +273,8 @@ TYPED_TEST_P(SqlFaults, TwentyProcessesCountExactlyWhileTheServerIsRestarted) {
 REGISTER_TYPED_TEST_SUITE_P(
     SqlFaults, AKilledConnectionOfAHolderCostsNothing,
     KilledConnectionsOfAWaiterCostItALookAndNotItsPlace, ARestartKeepsHolderAndWaiter,
-    AnEnterWhoseReplyIsLostAfterItsCommitIsOneContender,
+    AnEnterWhoseReplyIsLostAfterItsCommitIsOneContender, AFirstConnectionThatIsCutIsMadeAgain,
+    AServerThatIsNotThereYetIsWaitedFor, AServerThatStaysAwayIsToldWithTheReason,
     SeveralThatComeAgainWhileTheyWaitLockNobodyOut, ALeaveWhoseReplyIsLostDoesNotTouchTheSuccessor,
     ABlackHoleIsAnErrorInTimeAndTheHoldIsTold,
     AHoldWhoseRowIsDeletedByHandIsToldAndTheNextHasALargerFence, ATableThatMissesAColumnIsNamed,

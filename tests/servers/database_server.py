@@ -36,6 +36,10 @@ class DatabaseServer:
                 raise RuntimeError(f"{self._command()[0]} does not answer: {log}")
             time.sleep(0.05)
 
+    @property
+    def pid(self):
+        return self._process.pid
+
     def run(self, statements):
         """What they answer: a line for each row. As somebody who may do everything."""
         done = self._client(statements)

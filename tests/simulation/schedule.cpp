@@ -80,7 +80,8 @@ void Schedule::make_process(Who who) {
          .clock = process.clock,
          .renewing = std::make_unique<SimulatedAlarm>(world_, *process.clock, who),
          .telling = std::move(telling),
-         .options = {.owner = "process " + std::to_string(who)}});
+         .options = {.owner = "process " + std::to_string(who)},
+         .goodbye = 0ms});
     processes_.push_back(std::move(process));
 }
 
@@ -209,7 +210,8 @@ void Schedule::end(const std::shared_ptr<Wish>& wish, core::Outcome outcome) {
     if (wish->ended) violated("an acquisition ended twice");
     wish->ended = true;
     world_.trace([&] {
-        static const char* const names[] = {"?", "admitted", "busy", "stopped", "failed"};
+        static const char* const names[] = {"?",       "admitted", "busy",
+                                            "stopped", "failed",   "put out"};
         return std::to_string(wish->who) + " " + wish->contenders.front().resource + ": " +
                names[static_cast<int>(outcome.end)] +
                (outcome.failure ? ": " + outcome.failure->sentence : "");
@@ -228,6 +230,7 @@ void Schedule::end(const std::shared_ptr<Wish>& wish, core::Outcome outcome) {
             ++verdict_.failed;
             break;
         case End::none:
+        case End::put_out:
             violated("an acquisition ended without an end");
     }
     if (outcome.end != End::admitted) return;
@@ -270,9 +273,10 @@ void Schedule::check_capacity() {
     std::map<std::pair<std::string_view, int>, std::uint64_t> believed;
     for (const auto& wish : wishes_) {
         if (!wish->hold || !wish->hold->held()) continue;
-        for (const Contender& one : wish->contenders) {
+        for (std::size_t i = 0; i < wish->contenders.size(); ++i) {
+            const Contender& one = wish->contenders[i];
             // What a flush forgot is beyond the server's promises: it counts apart.
-            const int life = server_.life_of(one.nonce);
+            const int life = server_.life_of(one.resource, wish->hold->fences()[i]);
             const auto weight = believed[{one.resource, life}] += one.weight;
             if (weight > one.capacity) violated(one.resource + ": held beyond its capacity");
             if (life < server_.life() && world_.now() > server_.flushed() + longest_lease) {

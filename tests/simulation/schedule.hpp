@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/contest.hpp"
+#include "core/pursuit.hpp"
 #include "simulation/server.hpp"
 #include "simulation/simulated_store.hpp"
 #include "simulation/world.hpp"

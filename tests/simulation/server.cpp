@@ -25,9 +25,14 @@ void Server::set_wall_clock(std::chrono::microseconds forward) {
     clock_.jump(forward);
 }
 
-int Server::life_of(const Nonce& nonce) const {
-    const auto found = admissions_.find(nonce);
-    return found == admissions_.end() ? life_ : found->second.life;
+int Server::life_of(const std::string& resource, std::uint64_t fence) const {
+    const auto found = lives_.find({resource, fence});
+    return found == lives_.end() ? life_ : found->second;
+}
+
+std::uint64_t Server::last_fence_of(const Nonce& nonce) const {
+    const auto found = fences_.find(nonce);
+    return found == fences_.end() ? 0 : found->second;
 }
 
 void Server::note(const std::vector<Entry>& entries) {
@@ -39,8 +44,8 @@ void Server::note(const std::vector<Entry>& entries) {
 
 void Server::note(const Ticket& ticket, Standing& standing) {
     if (standing.state != Standing::State::admitted) return;
-    auto& admission = admissions_[ticket.nonce];
-    if (admission.fence == standing.fence) return;
+    auto& fence = fences_[ticket.nonce];
+    if (fence == standing.fence) return;
     auto& last = last_fence_[ticket.resource];
     if (standing.fence <= last && violation_.empty()) {
         violation_ = ticket.resource + ": fence " + std::to_string(standing.fence) +
@@ -51,7 +56,8 @@ void Server::note(const Ticket& ticket, Standing& standing) {
     });
     last = standing.fence;
     highest_fence_ = std::max(highest_fence_, last);
-    admission = {.fence = standing.fence, .life = life_};
+    fence = standing.fence;
+    lives_[{ticket.resource, fence}] = life_;
 }
 
 }  // namespace holdfast::simulation

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "port/store.hpp"
 #include "simulation/world.hpp"
@@ -33,8 +34,10 @@ public:
     void flush();
     void set_wall_clock(std::chrono::microseconds forward);
 
-    /// In which life of the server this contender was last admitted.
-    int life_of(const Nonce& nonce) const;
+    /// In which life of the server this fence was given.
+    int life_of(const std::string& resource, std::uint64_t fence) const;
+    /// That this contender was admitted with; 0: it never was.
+    std::uint64_t last_fence_of(const Nonce& nonce) const;
     int life() const { return life_; }
     /// When it last forgot everything.
     Time flushed() const { return flushed_; }
@@ -49,18 +52,14 @@ public:
     const std::string& violation() const { return violation_; }
 
 private:
-    struct Admission {
-        std::uint64_t fence = 0;
-        int life = 0;
-    };
-
     World& world_;
     const Fault fault_;
     MachineClock clock_;
     std::shared_ptr<Store> store_;
     int life_ = 0;
     Time flushed_{0};
-    std::map<Nonce, Admission> admissions_;
+    std::map<Nonce, std::uint64_t> fences_;
+    std::map<std::pair<std::string, std::uint64_t>, int> lives_;
     std::map<std::string, std::uint64_t> last_fence_;
     std::uint64_t highest_fence_ = 0;
     std::string violation_;

@@ -101,7 +101,8 @@ Pending<std::vector<Standing>> SimulatedStore::renew(std::span<const Ticket> tic
             using State = Standing::State;
             if (server_.fault() == Fault::renews_what_is_gone &&
                 standings[i].state == State::gone) {
-                standings[i] = {.state = State::admitted, .fence = 1};
+                standings[i] = {.state = State::admitted,
+                                .fence = server_.last_fence_of(copies[i].nonce)};
             } else if (server_.fault() == Fault::loses_sight_of_waiters) {
                 if (standings[i].fence == 0) standings[i] = {.state = State::waiting};
             } else {

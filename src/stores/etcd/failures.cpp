@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "stores/net/secret.hpp"
+
 namespace holdfast::inline v0::etcd {
 
 namespace {
@@ -92,6 +94,7 @@ bool is_unsent(const grpc::Status& status) {
 
 Failure failure_of(const grpc::Status& status, const Cluster& cluster) {
     const std::string who = cluster.shown() + ": ";
+    const std::string said = net::without_secret(status.error_message(), cluster.password);
     for (const Meaning& meaning : meanings) {
         if (!says(status, meaning.said)) continue;
         return {meaning.code, Effect::none, who + std::string(meaning.sentence)};
@@ -99,16 +102,15 @@ Failure failure_of(const grpc::Status& status, const Cluster& cluster) {
     if (is_unsent(status)) {
         const bool tls = is_about_tls(status);
         return {errc::unreachable, Effect::none,
-                who + "no member can be reached (" + status.error_message() + "); check " +
+                who + "no member can be reached (" + said + "); check " +
                     (tls ? "the certificates (tls_ca, tls_cert, tls_key)"
                          : "that they run, and host and port")};
     }
     if (refusal_of(status) == Refusal::unserved && !is_of_member(status)) {
         return {errc::unreachable, Effect::none,
-                who + "the connection broke (" + status.error_message() + "); check its members"};
+                who + "the connection broke (" + said + "); check its members"};
     }
-    return {errc::unreachable, Effect::none,
-            who + "it answered: " + status.error_message() + "; check its members"};
+    return {errc::unreachable, Effect::none, who + "it answered: " + said + "; check its members"};
 }
 
 }  // namespace holdfast::inline v0::etcd

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "stores/net/secret.hpp"
+
 namespace holdfast::inline v0::mysql {
 
 namespace {
@@ -52,8 +54,9 @@ constexpr std::array known_errors{
     Known{"1836", Remedy::reconnect, errc::unreachable, read_only},
 };
 
-std::string shown(std::string_view message, std::string_view number) {
-    return " (" + std::string(message) + ", error " + std::string(number) + ")";
+std::string shown(std::string_view message, std::string_view number, const sql::Address& address) {
+    return " (" + net::without_secret(message, address.password) + ", error " +
+           std::string(number) + ")";
 }
 
 }  // namespace
@@ -64,11 +67,11 @@ sql::Dialect::Meaning meaning_of(const sql::ServerError& error, const sql::Addre
     if (known == known_errors.end()) {
         return {Remedy::none,
                 {errc::unreachable, Effect::none,
-                 who + "it answered with an error" + shown(error.message, error.code)}};
+                 who + "it answered with an error" + shown(error.message, error.code, address)}};
     }
     return {known->remedy,
             {known->means, Effect::none,
-             who + std::string(known->sentence) + shown(error.message, error.code)}};
+             who + std::string(known->sentence) + shown(error.message, error.code, address)}};
 }
 
 Failure refused_connection(unsigned number, const std::string& message,
@@ -76,14 +79,14 @@ Failure refused_connection(unsigned number, const std::string& message,
     constexpr std::array<unsigned, 6> refusals{1044, 1045, 1049, 1698, 1251, 2026};
     const bool refused = std::ranges::find(refusals, number) != refusals.end();
     if (!refused) return lost_connection(number, message, address);
-    return {
-        errc::bad_configuration, Effect::none,
-        address.shown() + ": " + std::string(not_let_in) + shown(message, std::to_string(number))};
+    return {errc::bad_configuration, Effect::none,
+            address.shown() + ": " + std::string(not_let_in) +
+                shown(message, std::to_string(number), address)};
 }
 
 Failure lost_connection(unsigned number, const std::string& message, const sql::Address& address) {
     return {errc::unreachable, Effect::none,
-            address.shown() + ": no connection" + shown(message, std::to_string(number)) +
+            address.shown() + ": no connection" + shown(message, std::to_string(number), address) +
                 "; check that the server runs"};
 }
 

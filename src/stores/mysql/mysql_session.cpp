@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "stores/mysql/failures.hpp"
+#include "stores/mysql/mysql_scripts.hpp"
 
 namespace holdfast::inline v0::mysql {
 
@@ -40,7 +41,7 @@ int from_poll(short events) {
 
 /// Our words need no escapes.
 void append_call(std::string_view verb, const std::vector<std::string>& words, std::string& text) {
-    text.append("CALL holdfast_1_").append(verb);
+    text.append("CALL ").append(scripts::prefix).append(verb);
     char before = '(';
     for (const std::string& word : words) {
         text += before;

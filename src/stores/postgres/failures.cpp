@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include "stores/net/secret.hpp"
+
 namespace holdfast::inline v0::postgres {
 
 namespace {
@@ -30,7 +32,7 @@ constexpr std::array known_errors{
     Known{"42501", Remedy::none, errc::bad_configuration,
           "this user may not do it; docs/stores/postgres.md lists the rights that holdfast needs"},
     Known{"3F000", Remedy::none, errc::bad_configuration,
-          "there is no schema to make our tables in; set the user's search_path"},
+          "there is no such schema; create it, or name another by ?schema="},
     Known{"40001", Remedy::again, errc::unreachable, "transactions met, again and again"},
     Known{"40P01", Remedy::again, errc::unreachable, "transactions met, again and again"},
     Known{"55P03", Remedy::again, errc::unreachable,
@@ -39,12 +41,16 @@ constexpr std::array known_errors{
     Known{"57P03", Remedy::again, errc::unreachable, "it is starting; try again in a moment"},
     Known{"53", Remedy::again, errc::unreachable,
           "it has not enough of something; see the server's log"},
+    Known{"54000", Remedy::again, errc::unreachable,
+          "its queue of notifications is full; end the session that listens and does not read"},
+    Known{"HF001", Remedy::none, errc::bad_configuration,
+          "the columns of ShedLock's table must be of the type timestamp, without a time zone"},
     Known{"25006", Remedy::reconnect, errc::unreachable,
           "it is read-only, a replica perhaps; use the address of the primary"},
 };
 
-std::string shown(const sql::ServerError& error) {
-    return " (" + error.message + ", " + error.code + ")";
+std::string shown(const sql::ServerError& error, const sql::Address& address) {
+    return " (" + net::without_secret(error.message, address.password) + ", " + error.code + ")";
 }
 
 }  // namespace
@@ -53,15 +59,18 @@ sql::Dialect::Meaning meaning_of(const sql::ServerError& error, const sql::Addre
     const std::string who = address.shown() + ": ";
     for (const Known& known : known_errors) {
         if (!error.code.starts_with(known.code)) continue;
-        return {known.remedy,
-                {known.means, Effect::none, who + std::string(known.sentence) + shown(error)}};
+        return {
+            known.remedy,
+            {known.means, Effect::none, who + std::string(known.sentence) + shown(error, address)}};
     }
     return {Remedy::none,
-            {errc::unreachable, Effect::none, who + "it answered with an error" + shown(error)}};
+            {errc::unreachable, Effect::none,
+             who + "it answered with an error" + shown(error, address)}};
 }
 
 Failure refused_connection(const std::string& message, const sql::Address& address) {
     const std::string who = address.shown() + ": ";
+    const std::string said = net::without_secret(message, address.password);
     const auto says = [&](std::string_view words) {
         return message.find(words) != std::string::npos;
     };
@@ -71,20 +80,21 @@ Failure refused_connection(const std::string& message, const sql::Address& addre
                 who +
                     "that is PgBouncer, and a session there does not stay one (LISTEN is lost); "
                     "use the address of the server itself (" +
-                    message + ")"};
+                    said + ")"};
     }
     if (says("password") || says("does not exist") || says("pg_hba.conf") || says("certificate") ||
         says("SSL")) {
         return {errc::bad_configuration, Effect::none,
                 who + "it does not let us in; check user, password, database and certificates (" +
-                    message + ")"};
+                    said + ")"};
     }
     return lost_connection(message, address);
 }
 
 Failure lost_connection(const std::string& message, const sql::Address& address) {
     return {errc::unreachable, Effect::none,
-            address.shown() + ": no connection (" + message + "); check that the server runs"};
+            address.shown() + ": no connection (" + net::without_secret(message, address.password) +
+                "); check that the server runs"};
 }
 
 bool ends_connection(std::string_view code) {

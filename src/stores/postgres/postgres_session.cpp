@@ -3,10 +3,13 @@
 #include <netdb.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "stores/postgres/failures.hpp"
+#include "stores/postgres/postgres_scripts.hpp"
+#include "stores/postgres/schema_name.hpp"
 
 namespace holdfast::inline v0::postgres {
 
@@ -47,10 +50,10 @@ std::string array_of(const std::vector<Words>& rows, std::size_t column) {
 }
 
 std::string function_of(const sql::Call& call) {
-    return "holdfast_1_" + std::string(call.verb) + (call.rows.size() == 1 ? "" : "_all");
+    return std::string(scripts::prefix) + call.verb + (call.rows.size() == 1 ? "" : "_all");
 }
 
-/// "SELECT holdfast_1_enter($1,$2)"
+/// "SELECT holdfast_01234567_enter($1,$2)"
 std::string text_of(const sql::Call& call) {
     std::string text = "SELECT " + function_of(call) + "(";
     for (std::size_t i = 1; i <= call.rows.front().size(); ++i) {
@@ -71,17 +74,28 @@ struct Parameters {
     }
 };
 
+/// Spaces separate them.
+std::string escaped_for_options(std::string_view value) {
+    std::string text;
+    for (const char c : value) {
+        if (c == ' ' || c == '\\') text += '\\';
+        text += c;
+    }
+    return text;
+}
+
 /// READ COMMITTED, whatever the database's default: under the others a statement after the lock
 /// would not see what was done before it was had. The server gives up when nobody waits any more.
-std::string settings(const sql::Address& address) {
+std::string settings(const Address& address) {
     const std::string limit = std::to_string(address.request_timeout.count());
-    return "-c default_transaction_isolation=read\\ committed -c default_transaction_read_only=off"
+    return "-c search_path=" + escaped_for_options(search_path_of(address.schema)) +
+           " -c default_transaction_isolation=read\\ committed -c default_transaction_read_only=off"
            " -c lock_timeout=" +
            limit + " -c statement_timeout=" + limit +
            " -c client_min_messages=error -c idle_in_transaction_session_timeout=" + limit;
 }
 
-Parameters parameters_for(const sql::Address& address, const std::string& numeric_host) {
+Parameters parameters_for(const Address& address, const std::string& numeric_host) {
     Parameters parameters;
     parameters.add("host", address.host);
     parameters.add("hostaddr", numeric_host);
@@ -94,6 +108,9 @@ Parameters parameters_for(const sql::Address& address, const std::string& numeri
     parameters.add("application_name", "holdfast");
     parameters.add("options", settings(address));
     parameters.add("client_encoding", "UTF8");
+    // It would ask for tickets of Kerberos each time, which may block, in a library whose end at
+    // exit() a thread of ours must not meet.
+    parameters.add("gssencmode", "disable");
     // A peer that is gone without a word is noticed by the kernel: no query is spent on it.
     parameters.add("keepalives_idle", "2");
     parameters.add("keepalives_interval", "1");
@@ -113,9 +130,11 @@ Parameters parameters_for(const sql::Address& address, const std::string& numeri
 
 }  // namespace
 
-PostgresSession::PostgresSession(const sql::Address& address, std::string channel,
+PostgresSession::PostgresSession(const Address& address, std::string channel,
                                  std::function<void()> resolved)
-    : address_(address), channel_(std::move(channel)) {
+    : address_(address),
+      channel_(std::move(channel)),
+      open_until_(BootClock::now() + address.connect_timeout) {
     resolution_.emplace(address_, std::move(resolved));
     resolve();
 }
@@ -133,21 +152,45 @@ std::string PostgresSession::message() const {
     return text;
 }
 
+/// While it is opening, another address may do better. That one lets us not in says more than that
+/// another does not answer.
 void PostgresSession::fail(Failure failure) {
-    trouble_ = std::move(failure);
-    state_ = State::broken;
+    const bool says_more = trouble_.sentence.empty() || failure.code == errc::bad_configuration;
+    if (state_ != State::opening || says_more) trouble_ = std::move(failure);
     wanted_ = 0;
+    if (state_ != State::opening || hosts_.empty()) {
+        state_ = State::broken;
+        return;
+    }
+    connection_.reset();
+    greeting_ = false;
+    next_address_at_ = BootClock::now();
 }
 
 void PostgresSession::resolve() {
     const auto found = resolution_->result();
     if (!found) return;
     if (!found->ok()) return fail(found->failure());
-    start(numeric_host_of(found->value().front()));
+    for (const net::Endpoint& endpoint : found->value()) {
+        hosts_.insert(hosts_.begin(), numeric_host_of(endpoint));
+    }
     resolution_.reset();
+    try_next_address();
+}
+
+void PostgresSession::try_next_address() {
+    const std::string host = std::move(hosts_.back());
+    const auto left = std::max(open_until_ - BootClock::now(), std::chrono::nanoseconds{0});
+    next_address_at_.reset();
+    if (hosts_.size() > 1) {
+        next_address_at_ = BootClock::now() + left / static_cast<int>(hosts_.size());
+    }
+    hosts_.pop_back();
+    start(host);
 }
 
 void PostgresSession::start(const std::string& numeric_host) {
+    host_ = numeric_host;
     Parameters parameters = parameters_for(address_, numeric_host);
     std::vector<const char*> values;
     for (const std::string& value : parameters.values) values.push_back(value.c_str());
@@ -163,6 +206,11 @@ void PostgresSession::start(const std::string& numeric_host) {
 void PostgresSession::advance() {
     if (resolution_) return resolve();
     if (state_ == State::broken) return;
+    if (next_address_at_ && BootClock::now() >= *next_address_at_) {
+        if (connection_) fail(lost_connection("no answer from " + host_, address_));
+        return try_next_address();
+    }
+    if (!connection_) return;
     if (state_ == State::opening && !greeting_) return poll_connection();
     receive();
 }
@@ -204,6 +252,7 @@ void PostgresSession::greeted() {
         return fail(refused_connection("pgbouncer, or another pooler, stands between", address_));
     }
     state_ = State::idle;
+    next_address_at_.reset();
 }
 
 /// What is asked more than once is prepared: that takes a round trip, and spares the server to read
@@ -262,7 +311,7 @@ void PostgresSession::flush() {
 
 void PostgresSession::receive() {
     if ((wanted_ & POLLOUT) != 0) flush();
-    if (state_ == State::broken) return;
+    if (!connection_ || state_ == State::broken) return;
     if (PQconsumeInput(connection_.get()) == 0) return fail(lost_connection(message(), address_));
     const bool expects = state_ == State::busy || greeting_;
     while (expects && !reply_whole_ && PQisBusy(connection_.get()) == 0) {
@@ -273,7 +322,7 @@ void PostgresSession::receive() {
         } else {
             reply_whole_ = true;
         }
-        if (state_ == State::broken) return;
+        if (!connection_ || state_ == State::broken) return;
     }
     if (greeting_ && reply_whole_) return greeted();
     if (to_send_ && reply_whole_) prepared();

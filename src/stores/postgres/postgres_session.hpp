@@ -15,15 +15,21 @@
 
 namespace holdfast::inline v0::postgres {
 
-/// A session by libpq.
+/// A database, and which of its schemas has our tables.
+struct Address : sql::Address {
+    std::string schema = {};
+};
+
+/// A session by libpq. Tries all addresses of its host, one after the other, and divides the time
+/// to connect among them.
 class PostgresSession final : public sql::Session {
 public:
     /// `channel`: what it listens to; empty when it is for requests. The address must outlive this.
-    PostgresSession(const sql::Address& address, std::string channel,
-                    std::function<void()> resolved);
+    PostgresSession(const Address& address, std::string channel, std::function<void()> resolved);
 
     State state() const noexcept override { return state_; }
     void advance() override;
+    std::optional<Moment> due() const noexcept override { return next_address_at_; }
     int descriptor() const noexcept override;
     short wanted() const noexcept override { return wanted_; }
     void ask(const sql::Call& call) override;
@@ -37,6 +43,7 @@ private:
     using Connection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
 
     void resolve();
+    void try_next_address();
     void start(const std::string& numeric_host);
     void poll_connection();
     void greet();
@@ -50,9 +57,13 @@ private:
     void fail(Failure failure);
     std::string message() const;
 
-    const sql::Address& address_;
+    const Address& address_;
     const std::string channel_;
+    const Moment open_until_;
     std::optional<net::Resolution> resolution_;
+    std::vector<std::string> hosts_;  ///< by number; the next to be tried is the last
+    std::string host_;                ///< that is tried, or was had
+    std::optional<Moment> next_address_at_;
     Connection connection_{nullptr, PQfinish};
     State state_ = State::opening;
     bool greeting_ = false;  ///< connected, and finding out whom it is connected to

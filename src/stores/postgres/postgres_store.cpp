@@ -6,6 +6,7 @@
 #include "stores/postgres/failures.hpp"
 #include "stores/postgres/postgres_scripts.hpp"
 #include "stores/postgres/postgres_session.hpp"
+#include "stores/postgres/schema_name.hpp"
 #include "stores/sql/sql_store.hpp"
 #include "stores/sql/words.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 
 class PostgresDialect final : public sql::Dialect {
 public:
-    PostgresDialect(sql::Address address, sql::Layout layout)
+    PostgresDialect(Address address, sql::Layout layout)
         : address_(std::move(address)), layout_(layout) {}
 
     std::unique_ptr<sql::Session> open(Purpose purpose,
@@ -32,7 +33,7 @@ public:
     const std::string& client() const override { return client_; }
 
 private:
-    const sql::Address address_;
+    const Address address_;
     const sql::Layout layout_;
     const std::string client_ = sql::hex_of(sql::random_nonce());
 };
@@ -40,8 +41,10 @@ private:
 }  // namespace
 
 std::shared_ptr<Store> open_postgres(const StoreUrl& url) {
-    const auto address =
-        sql::address_of(url, {.kind = "postgres", .port = 5432, .password_variable = "PGPASSWORD"});
+    const Address address{
+        {sql::address_of(url,
+                         {.kind = "postgres", .port = 5432, .password_variable = "PGPASSWORD"})},
+        schema_of(url)};
     const auto layout = sql::layout_of(url);
     return sql::open_sql(address, layout, std::make_shared<PostgresDialect>(address, layout));
 }

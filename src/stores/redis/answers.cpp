@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "port/sentences.hpp"
+
 namespace holdfast::inline v0::redis {
 
 namespace {
@@ -18,12 +20,6 @@ bool is_numbers(const Reply& reply, std::size_t group) {
     };
     return reply.kind == Reply::Kind::array && !reply.elements.empty() &&
            reply.elements.size() % group == 0 && std::ranges::all_of(reply.elements, is_number);
-}
-
-std::string in_words(std::uint64_t capacity, bool fifo) {
-    const std::string kind =
-        capacity == all ? "an exclusive or shared lock" : std::to_string(capacity) + " permits";
-    return kind + (fifo ? ", fifo" : ", barging");
 }
 
 }  // namespace
@@ -87,20 +83,12 @@ Failure Answers::refused(const Reply& reply, std::span<const Contender> contende
     const auto index = words.size() > 1 ? static_cast<std::size_t>(words[1].integer) : 0;
     const Contender asked = index < contenders.size() ? contenders[index] : Contender{};
     if (word == "conflict" && words.size() == 4) {
-        return {errc::conflict, Effect::none,
-                asked.resource + " is in use as " +
-                    in_words(static_cast<std::uint64_t>(words[2].integer), words[3].text == "f") +
-                    ", and asked for as " +
-                    in_words(asked.capacity, asked.fairness == Fairness::fifo) +
-                    "; all users of a resource must agree"};
+        const Usage in_use{static_cast<std::uint64_t>(words[2].integer),
+                           words[3].text == "f" ? Fairness::fifo : Fairness::barging};
+        return conflict(in_use, {asked.capacity, asked.fairness});
     }
-    if (word == "deadlock") {
-        return {errc::deadlock, Effect::none,
-                asked.owner + " holds a share of it already and asks for more; release that first"};
-    }
-    if (word == "withdrawn") {
-        return {errc::cancelled, Effect::none, "this request was withdrawn before it came"};
-    }
+    if (word == "deadlock") return deadlock(asked.owner);
+    if (word == "withdrawn") return withdrawn();
     if (word == "fence" && words.size() == 3) {
         return {errc::corrupt, Effect::none,
                 address_.shown() + ": the last fence is '" + words[2].text +

@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include "stores/net/secret.hpp"
+
 namespace holdfast::inline v0::redis {
 
 namespace {
@@ -50,7 +52,7 @@ bool starts_with_word(std::string_view error, std::string_view word) {
 }  // namespace
 
 bool is_passing(std::string_view error) {
-    constexpr std::array<std::string_view, 4> words{"LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN"};
+    constexpr std::array<std::string_view, 3> words{"LOADING", "BUSY", "TRYAGAIN"};
     return std::ranges::any_of(words, [&](auto word) { return starts_with_word(error, word); });
 }
 
@@ -68,10 +70,11 @@ bool is_harmless_in_greeting(std::string_view error) {
 
 Failure failure_of(std::string_view error, const Address& address) {
     const std::string who = address.shown() + ": ";
+    const std::string said = net::without_secret(error, address.password);
     for (const Meaning& meaning : meanings) {
         if (!starts_with_word(error, meaning.word)) continue;
         return {meaning.code, Effect::none,
-                who + std::string(meaning.sentence) + " (" + std::string(error) + ")"};
+                who + std::string(meaning.sentence) + " (" + said + ")"};
     }
     if (error.find("The user executing the script") != std::string_view::npos) {
         // What the script did before that is not taken back.
@@ -79,14 +82,13 @@ Failure failure_of(std::string_view error, const Address& address) {
                 who +
                     "this user may not do it; docs/stores/redis.md lists the rights that "
                     "holdfast needs (" +
-                    std::string(error) + ")"};
+                    said + ")"};
     }
     if (error.find("compiling script") != std::string_view::npos) {
         return {errc::bad_configuration, Effect::none,
                 who + "it does not understand our scripts; holdfast needs Redis 7.0 or newer"};
     }
-    return {errc::unreachable, Effect::unknown,
-            who + "it answered with an error: " + std::string(error)};
+    return {errc::unreachable, Effect::unknown, who + "it answered with an error: " + said};
 }
 
 }  // namespace holdfast::inline v0::redis

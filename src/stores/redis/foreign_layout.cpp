@@ -24,10 +24,12 @@ constexpr char by_value = '=';
 /// What the keys begin with that we keep beside the locks.
 constexpr std::string_view own_keys = "holdfast_";
 
+constexpr char reader = 'r';
+
 /// x: a lock; r, w: a reader or the writer of a read-write lock.
 std::string_view mode_of(const Contender& contender) {
     if (contender.form != Form::read_write) return "x";
-    return contender.weight == all ? "w" : "r";
+    return contender.weight == all ? "w" : std::string_view(&reader, 1);
 }
 
 struct Texts {
@@ -55,6 +57,10 @@ public:
         return "what starts with " + std::string(own_keys) +
                " are keys of holdfast's own in this layout; choose another name";
     }
+    std::optional<std::string> objection_to(std::string_view,
+                                            std::chrono::milliseconds) const override {
+        return std::nullopt;
+    }
 
     Command enter(std::span<const Contender> contenders) const override {
         Command command(enter_, contenders.size());
@@ -71,10 +77,9 @@ public:
         return std::move(command << ticket.resource << ticket.nonce << mode(ticket)
                                  << (waiter == nullptr ? "h" : "w"));
     }
-    Command renew(std::span<const Renewal> renewals,
-                  std::chrono::milliseconds lease) const override {
+    Command renew(std::span<const Renewal> renewals, const Extension& extension) const override {
         Command command(renew_, 1);
-        command << renewals.front().ticket.resource << lease.count();
+        command << renewals.front().ticket.resource << extension.lease.count() << extension.serial;
         for (const auto& [ticket, waiter] : renewals) {
             const Contender& one = waiter ? waiter->contender : Contender{};
             command << ticket.nonce << (waiter ? "w" : "h") << mode(ticket) << one.owner << one.host
@@ -88,10 +93,11 @@ public:
         const auto value = named ? std::string_view(ticket.place).substr(1) : std::string_view();
         return std::move(command << ticket.resource << ticket.nonce << tombstone.count() << value);
     }
-    Command inspect(const std::string& key) const override {
+    Command inspect(const std::string& key, const std::string&) const override {
         Command command(inspect_, 1);
         return std::move(command << key);
     }
+    std::string next_page(const Reply&) const override { return {}; }
 
     std::string place_of(const Contender& contender, std::int64_t) const override {
         return std::string(mode_of(contender));
@@ -183,11 +189,12 @@ public:
 
 class RedissonLayout final : public ForeignLayout {
 public:
-    RedissonLayout()
+    explicit RedissonLayout(std::chrono::milliseconds watchdog)
         : ForeignLayout(
               {scripts::redisson_enter, scripts::redisson_standing, scripts::redisson_renew,
                scripts::redisson_leave, scripts::redisson_inspect},
-              "hash") {}
+              "hash"),
+          watchdog_(watchdog) {}
     Capabilities capabilities() const override {
         return {.fifo = false,
                 .barging = true,
@@ -197,6 +204,19 @@ public:
                 .reenter = true,
                 .enter_together = true};
     }
+
+    /// All readers have one expiry in common, and each renewal of a Redisson reader sets it to that
+    /// reader's own time, without looking: a longer lease of ours would end with it.
+    std::optional<std::string> objection_to(std::string_view place,
+                                            std::chrono::milliseconds lease) const override {
+        if (!place.starts_with(reader) || lease <= watchdog_) return std::nullopt;
+        return "a shared lease of " + std::to_string(lease.count()) +
+               " ms; Redisson's readers cut " + "it to " + std::to_string(watchdog_.count()) +
+               " ms, so ask for no more, or give their lockWatchdogTimeout as watchdog=";
+    }
+
+private:
+    const std::chrono::milliseconds watchdog_;
 };
 
 }  // namespace
@@ -204,8 +224,8 @@ public:
 std::unique_ptr<Layout> plain_layout() {
     return std::make_unique<PlainLayout>();
 }
-std::unique_ptr<Layout> redisson_layout() {
-    return std::make_unique<RedissonLayout>();
+std::unique_ptr<Layout> redisson_layout(std::chrono::milliseconds watchdog) {
+    return std::make_unique<RedissonLayout>(watchdog);
 }
 
 }  // namespace holdfast::inline v0::redis

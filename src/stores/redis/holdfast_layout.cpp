@@ -93,6 +93,10 @@ public:
     std::optional<std::string> objection_to(std::string_view) const override {
         return std::nullopt;  // our prefix is before every key
     }
+    std::optional<std::string> objection_to(std::string_view,
+                                            std::chrono::milliseconds) const override {
+        return std::nullopt;
+    }
 
     Command enter(std::span<const Contender> contenders) const override {
         Command command(enter_, contenders.size());
@@ -109,10 +113,10 @@ public:
         Command command(standing_, 1);
         return std::move(command << key_of(ticket.resource) << ticket.nonce);
     }
-    Command renew(std::span<const Renewal> renewals,
-                  std::chrono::milliseconds lease) const override {
+    Command renew(std::span<const Renewal> renewals, const Extension& extension) const override {
         Command command(renew_, 1);
-        command << key_of(renewals.front().ticket.resource) << lease.count();
+        command << key_of(renewals.front().ticket.resource) << extension.lease.count()
+                << extension.serial;
         for (const Renewal& renewal : renewals) command << renewal.ticket.nonce;
         return command;
     }
@@ -120,9 +124,12 @@ public:
         Command command(leave_, 1);
         return std::move(command << key_of(ticket.resource) << ticket.nonce << tombstone.count());
     }
-    Command inspect(const std::string& key) const override {
+    Command inspect(const std::string& key, const std::string& page) const override {
         Command command(inspect_, 1);
-        return std::move(command << key);
+        return std::move(command << key << page);
+    }
+    std::string next_page(const Reply& reply) const override {
+        return reply.elements.size() == 5 ? reply.elements[4].text : std::string();
     }
 
     std::string place_of(const Contender&, std::int64_t number) const override {
@@ -141,7 +148,7 @@ public:
         return unescaped(std::string_view(key).substr(1, key.size() - 2));
     }
     std::optional<Line> line_of(const std::string& resource, const Reply& reply) const override {
-        if (reply.elements.size() != 4) return std::nullopt;
+        if (reply.elements.size() != 5) return std::nullopt;
         const bool fifo = reply.elements[1].text == "f";
         return Line{.resource = resource,
                     .capacity = static_cast<std::uint64_t>(reply.elements[0].integer),

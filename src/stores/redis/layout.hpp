@@ -31,6 +31,9 @@ public:
 
     /// Why no lock can have this name, in a sentence; nothing when one can.
     virtual std::optional<std::string> objection_to(std::string_view resource) const = 0;
+    /// Why no contender at this place can have so long a lease, as above.
+    virtual std::optional<std::string> objection_to(std::string_view place,
+                                                    std::chrono::milliseconds lease) const = 0;
 
     virtual Command enter(std::span<const Contender> contenders) const = 0;
     /// `waiter` is what this client knows of it, if it believes that it waits.
@@ -40,10 +43,12 @@ public:
         std::optional<Waiter> waiter;
     };
     /// All of one resource.
-    virtual Command renew(std::span<const Renewal> renewals,
-                          std::chrono::milliseconds lease) const = 0;
+    virtual Command renew(std::span<const Renewal> renewals, const Extension& extension) const = 0;
     virtual Command leave(const Ticket& ticket, std::chrono::milliseconds tombstone) const = 0;
-    virtual Command inspect(const std::string& key) const = 0;
+    /// A page of those who hold the lock or wait for it: the first, or what next_page() names.
+    virtual Command inspect(const std::string& key, const std::string& page) const = 0;
+    /// Where the page begins that follows this one; empty behind the last.
+    virtual std::string next_page(const Reply& reply) const = 0;
 
     /// The place of a contender's ticket, as enter answered it.
     virtual std::string place_of(const Contender& contender, std::int64_t number) const = 0;
@@ -58,7 +63,7 @@ public:
     virtual Result<Search> search(std::string_view prefix) const = 0;
     /// The resource whose key this is; nothing when it is another kind of key.
     virtual std::optional<std::string> resource_of(const std::string& key) const = 0;
-    /// Nothing when nobody is there.
+    /// As a page tells of it. Nothing when nobody is there.
     virtual std::optional<Line> line_of(const std::string& resource, const Reply& reply) const = 0;
 
     /// Whom a push concerns.
@@ -76,6 +81,7 @@ public:
 
 std::unique_ptr<Layout> holdfast_layout();
 std::unique_ptr<Layout> plain_layout();
-std::unique_ptr<Layout> redisson_layout();
+/// `watchdog` is the time that Redisson's readers renew for (its lockWatchdogTimeout).
+std::unique_ptr<Layout> redisson_layout(std::chrono::milliseconds watchdog);
 
 }  // namespace holdfast::inline v0::redis

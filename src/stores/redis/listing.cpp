@@ -1,6 +1,8 @@
 #include "stores/redis/listing.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -9,6 +11,30 @@
 namespace holdfast::inline v0::redis {
 
 namespace {
+
+/// By ticket: the longer number is the larger one. A scan may come upon one of them twice.
+void put_in_order(std::vector<Place>& places) {
+    const auto number = [](const Place& place) {
+        return std::pair<std::size_t, std::string_view>(place.ticket.place.size(),
+                                                        place.ticket.place);
+    };
+    const auto same = [](const Place& one, const Place& other) {
+        return one.ticket.nonce == other.ticket.nonce && one.ticket.place == other.ticket.place;
+    };
+    std::ranges::stable_sort(places, {}, number);
+    const auto rest = std::ranges::unique(places, same);
+    places.erase(rest.begin(), rest.end());
+}
+
+/// Who moved while the pages were read is in both lists, and is what it became.
+void put_in_order(Line& line) {
+    std::set<Nonce> holders;
+    for (const Place& place : line.holders) holders.insert(place.ticket.nonce);
+    std::erase_if(line.waiters,
+                  [&](const Place& place) { return holders.contains(place.ticket.nonce); });
+    put_in_order(line.holders);
+    put_in_order(line.waiters);
+}
 
 class Listing : public std::enable_shared_from_this<Listing> {
 public:
@@ -66,30 +92,47 @@ private:
         }
         due_ = resources.size();
         if (due_ == 0) return flight_->complete(std::vector<Line>{});
-        for (auto& [key, resource] : resources) {
-            submit(layout_.inspect(key),
-                   [name = std::move(resource)](Listing& self, const Answer& answer) {
-                       self.looked(name, answer);
-                   });
-        }
+        for (const auto& [key, resource] : resources) look(key, resource, {});
     }
 
-    void looked(const std::string& resource, const Answer& answer) {
-        if (!take(resource, answer)) return;
+    void look(const std::string& key, const std::string& resource, const std::string& page) {
+        submit(layout_.inspect(key, page), [key, resource](Listing& self, const Answer& answer) {
+            self.looked(key, resource, answer);
+        });
+    }
+
+    void looked(const std::string& key, const std::string& resource, const Answer& answer) {
+        const std::string next =
+            answer.result.ok() ? layout_.next_page(answer.result.value()) : std::string();
+        const bool was_last = take(resource, answer, next.empty());
+        if (!next.empty()) return look(key, resource, next);
+        if (!was_last) return;
         if (failure_) return flight_->complete(*failure_);
-        std::ranges::sort(lines_, {}, &Line::resource);
-        flight_->complete(std::move(lines_));
+        std::vector<Line> lines;
+        for (auto& [name, line] : lines_) {
+            put_in_order(line);
+            lines.push_back(std::move(line));
+        }
+        flight_->complete(std::move(lines));
     }
 
-    /// Whether that was the last one. Callbacks of several turns may run at the same time.
-    bool take(const std::string& resource, const Answer& answer) {
+    /// Whether everything is there now. Callbacks of several turns may run at the same time.
+    bool take(const std::string& resource, const Answer& answer, bool was_last_page) {
         const std::lock_guard guard(mutex_);
         if (!answer.result.ok()) {
             failure_ = answer.result.failure();
         } else if (auto line = layout_.line_of(resource, answer.result.value())) {
-            lines_.push_back(*std::move(line));
+            add(*std::move(line));
         }
-        return --due_ == 0;
+        if (was_last_page) --due_;
+        return due_ == 0;
+    }
+
+    void add(Line page) {
+        Line& line = lines_[page.resource];
+        std::ranges::move(line.holders, std::back_inserter(page.holders));
+        std::ranges::move(line.waiters, std::back_inserter(page.waiters));
+        line = std::move(page);
     }
 
     RedisWire& wire_;
@@ -100,7 +143,7 @@ private:
     std::shared_ptr<Flight<std::vector<Line>>> flight_;
     std::set<std::string> keys_;
     std::mutex mutex_;
-    std::vector<Line> lines_;
+    std::map<std::string, Line> lines_;
     std::size_t due_ = 0;
     std::optional<Failure> failure_;
 };

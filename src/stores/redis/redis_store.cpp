@@ -24,6 +24,9 @@ using State = Standing::State;
 
 /// How long a delayed enter is refused after the leave that looked for it.
 constexpr std::chrono::milliseconds tombstone_time = 1min;
+/// How often a tombstone is tried to be planted in the background. Each try is as patient as any
+/// request, so they last as long as one would.
+constexpr int most_withdrawals = 20;
 
 Failure with_unknown_effect(Failure failure) {
     failure.effect = Effect::unknown;
@@ -44,7 +47,7 @@ public:
           answers_(address_, *layout_),
           wire_(address_, layout_->pushes()) {}
 
-    /// Throws Error when the server cannot be reached, or not entered.
+    /// Throws Error when the server cannot be reached in time, or not entered.
     void connect();
 
     Pending<std::vector<Entry>> enter(std::span<const Contender> contenders) override;
@@ -80,7 +83,9 @@ private:
     Result<Standing> left(Answer answer);
     void take_back(const Result<std::vector<Entry>>& result, std::span<const Contender> contenders);
     void withdraw(std::span<const Contender> contenders);
+    void withdraw(const Ticket& ticket, int tries = most_withdrawals);
     void renewed(Renewing& renewing, const std::vector<std::size_t>& which, Answer answer);
+    std::optional<Waiter> renewed_waiter(const Nonce& nonce);
     bool is_over(const std::optional<Waiter>& waiter);
     void settled(const Nonce& nonce, const Standing& standing, Moment lease_end);
     void gone_from_line(const Nonce& nonce, const Standing& standing);
@@ -126,6 +131,7 @@ struct RedisStore::Leaving {
 
     Flight<Standing> flight;
     const Nonce nonce;
+    bool plants_tombstone = false;
     std::unique_ptr<const Waiter> waiter;  ///< if it was one
 };
 
@@ -154,10 +160,8 @@ struct RedisStore::Renewing {
 
 void RedisStore::connect() {
     const auto flight = std::make_shared<Flight<Reply>>(wire_);
-    wire_.submit(
-        {"ECHO", "holdfast"},
-        [flight](Answer answer) { flight->complete(std::move(answer.result)); },
-        RedisWire::Endurance::first_attempt);
+    wire_.submit({"ECHO", "holdfast"},
+                 [flight](Answer answer) { flight->complete(std::move(answer.result)); });
     const auto echoed = Pending<Reply>(flight).get();
     if (!echoed.ok()) throw Error(echoed.failure().code, echoed.failure().sentence);
 }
@@ -172,9 +176,9 @@ void RedisStore::submit(Command command, const std::shared_ptr<Flight<T>>& fligh
 
 Pending<std::vector<Entry>> RedisStore::enter(std::span<const Contender> contenders) {
     for (const Contender& one : contenders) {
-        if (const auto objection = layout_->objection_to(one.resource)) {
-            return Failure{errc::invalid_argument, Effect::none, *objection};
-        }
+        auto objection = layout_->objection_to(one.resource);
+        if (!objection) objection = layout_->objection_to(layout_->place_of(one, 0), one.lease);
+        if (objection) return Failure{errc::invalid_argument, Effect::none, *objection};
     }
     const auto entering = std::make_shared<Entering>(wire_, contenders);
     entering->flight.on_orphan([weak = weak_from_this(), asked = entering.get()](auto result) {
@@ -222,9 +226,16 @@ Result<std::vector<Entry>> RedisStore::entered(Answer answer,
 
 /// Takes out what of a request may be in line, or may yet come.
 void RedisStore::withdraw(std::span<const Contender> contenders) {
-    for (const Contender& one : contenders) {
-        leave({one.resource, one.nonce, {}}).then([](const Result<Standing>&) {});
-    }
+    for (const Contender& one : contenders) withdraw(Ticket{one.resource, one.nonce, {}});
+}
+
+/// Plants a tombstone, and does not rest before that is answered.
+void RedisStore::withdraw(const Ticket& ticket, int tries) {
+    leave({ticket.resource, ticket.nonce, {}})
+        .then([weak = weak_from_this(), ticket, tries](const Result<Standing>& result) {
+            const auto self = weak.lock();
+            if (self && !result.ok() && tries > 1) self->withdraw(ticket, tries - 1);
+        });
 }
 
 /// Nobody wants the answer any more.
@@ -257,6 +268,11 @@ Pending<Standing> RedisStore::standing(const Ticket& ticket) {
 
 Pending<std::vector<Standing>> RedisStore::renew(std::span<const Ticket> tickets,
                                                  Extension extension) {
+    for (const Ticket& ticket : tickets) {
+        if (const auto objection = layout_->objection_to(ticket.place, extension.lease)) {
+            return Failure{errc::invalid_argument, Effect::none, *objection};
+        }
+    }
     const auto renewing = std::make_shared<Renewing>(
         std::make_shared<Flight<std::vector<Standing>>>(wire_),
         std::vector<Ticket>(tickets.begin(), tickets.end()), BootClock::now() + extension.lease);
@@ -270,13 +286,12 @@ Pending<std::vector<Standing>> RedisStore::renew(std::span<const Ticket> tickets
         std::vector<Layout::Renewal> renewals;
         std::vector<std::size_t> which;
         for (const std::size_t i : members) {
-            auto waiter = waiters_.find(tickets[i].nonce);
-            if (is_over(waiter)) continue;
-            renewals.push_back({tickets[i], std::move(waiter)});
+            if (is_over(waiters_.find(tickets[i].nonce))) continue;
+            renewals.push_back({tickets[i], renewed_waiter(tickets[i].nonce)});
             which.push_back(i);
         }
         if (which.empty()) continue;
-        commands.emplace_back(layout_->renew(renewals, extension.lease), std::move(which));
+        commands.emplace_back(layout_->renew(renewals, extension), std::move(which));
     }
     if (commands.empty()) return renewing->standings;
     renewing->due = commands.size();
@@ -292,10 +307,12 @@ Pending<std::vector<Standing>> RedisStore::renew(std::span<const Ticket> tickets
 void RedisStore::renewed(Renewing& renewing, const std::vector<std::size_t>& which, Answer answer) {
     const auto result = answer.result.ok() ? answers_.standings(answer.result.value(), which.size())
                                            : Result<std::vector<Standing>>(answer.result.failure());
-    for (std::size_t i = 0; result.ok() && i < which.size(); ++i) {
+    const bool copies_are_left =
+        answer.repeated || (!result.ok() && result.failure().effect == Effect::unknown);
+    for (std::size_t i = 0; i < which.size(); ++i) {
         const Nonce& nonce = renewing.tickets[which[i]].nonce;
-        if (answer.repeated && result.value()[i].state != State::gone) waiters_.doubt(nonce);
-        settled(nonce, result.value()[i], renewing.lease_end);
+        if (!copies_are_left) waiters_.end_claim(nonce);
+        if (result.ok()) settled(nonce, result.value()[i], renewing.lease_end);
     }
     if (!renewing.take(which, result)) return;
     if (renewing.failure) {
@@ -305,12 +322,22 @@ void RedisStore::renewed(Renewing& renewing, const std::vector<std::size_t>& whi
     }
 }
 
+/// What is known of one whose renewal is about to be sent. In our own layout a renewal takes
+/// nothing that was not offered, and finds nobody after the leave.
+std::optional<Waiter> RedisStore::renewed_waiter(const Nonce& nonce) {
+    return layout_->waiters_wake_each_other() ? waiters_.begin_claim(nonce) : waiters_.find(nonce);
+}
+
 /// In the layouts of others only this client can tell that a waiter's lease has ended. It leaves no
-/// more, so it is forgotten here, or it would be called instead of those behind it.
+/// more, so it is forgotten here, or it would be called instead of those behind it. A copy of what
+/// it sent may still be on its way, and is not to take the lock for nobody.
 bool RedisStore::is_over(const std::optional<Waiter>& waiter) {
     const bool over =
         waiter && layout_->waiters_wake_each_other() && BootClock::now() >= waiter->lease_end;
-    if (over) gone_from_line(waiter->ticket.nonce, Standing{});
+    if (over) {
+        gone_from_line(waiter->ticket.nonce, Standing{});
+        withdraw(waiter->ticket);
+    }
     return over;
 }
 
@@ -320,6 +347,7 @@ Pending<Standing> RedisStore::leave(const Ticket& ticket) {
         ticket.place.empty() || ticket.place.back() == sent_again ||
         (layout_->waiters_wake_each_other() && (waiter || waiters_.is_doubtful(ticket.nonce)));
     const auto leaving = std::make_shared<Leaving>(wire_, ticket.nonce);
+    leaving->plants_tombstone = may_come_again;
     if (waiter) leaving->waiter = std::make_unique<const Waiter>(*std::move(waiter));
     wire_.submit(layout_->leave(ticket, may_come_again ? tombstone_time : 0ms),
                  [weak = weak_from_this(), leaving](Answer answer) {
@@ -332,7 +360,7 @@ Pending<Standing> RedisStore::leave(const Ticket& ticket) {
 
 Result<Standing> RedisStore::left(const Leaving& leaving, Answer answer) {
     auto result = left(std::move(answer));
-    if (result.ok()) waiters_.doubt_no_more(leaving.nonce);
+    if (result.ok() && leaving.plants_tombstone) waiters_.doubt_no_more(leaving.nonce);
     if (leaving.waiter) departed(*leaving.waiter, Standing{});
     return result;
 }
@@ -420,11 +448,21 @@ void RedisStore::departed(const Waiter& waiter, const Standing& standing) {
     if (!took_all) summon_next(waiter.key);
 }
 
+/// Redisson's own default.
+constexpr std::chrono::milliseconds usual_watchdog = 30s;
+
 std::unique_ptr<Layout> layout_of(const StoreUrl& url) {
     const std::string name = url.text("layout").value_or("holdfast");
+    const auto watchdog = url.duration("watchdog");
+    if (name == "redisson") return redisson_layout(watchdog.value_or(usual_watchdog));
+    if (watchdog) {
+        throw Error(errc::bad_configuration,
+                    url.shown +
+                        ": the parameter watchdog is Redisson's; leave it out, or ask for "
+                        "layout=redisson");
+    }
     if (name == "holdfast") return holdfast_layout();
     if (name == "plain") return plain_layout();
-    if (name == "redisson") return redisson_layout();
     throw Error(errc::bad_configuration, url.shown + ": the parameter layout is '" + name +
                                              "'; give holdfast, plain or redisson");
 }

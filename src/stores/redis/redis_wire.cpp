@@ -72,10 +72,9 @@ void RedisWire::poke() const noexcept {
     bell_.ring();
 }
 
-void RedisWire::submit(Command command, Answered answered, Endurance endurance) {
-    auto request =
-        std::make_unique<Request>(std::move(command), std::move(answered),
-                                  BootClock::now() + address_.request_timeout, endurance);
+void RedisWire::submit(Command command, Answered answered) {
+    auto request = std::make_unique<Request>(std::move(command), std::move(answered),
+                                             BootClock::now() + address_.request_timeout);
     Lock lock(mutex_);
     request->number = ++submitted_;
     outbox_.push_back(std::move(request));
@@ -253,6 +252,7 @@ void RedisWire::serve_requests(Moment now, Due& due) {
     if (requests_.state() == Link::State::down || requests_.ready()) return;
     if (const auto failure = requests_.advance(now)) return attempt_failed(*failure, now, due);
     if (!requests_.ready()) return;
+    for (const auto& request : outbox_) request->trouble.reset();
     if (!pushes_.tracked || !pushes_link_.ready()) return;
     // What the last connection had read is tracked no more.
     track();
@@ -267,10 +267,9 @@ void RedisWire::attempt_failed(const Failure& failure, Moment now, Due& due) {
     Requests waiting;
     std::swap(waiting, outbox_);
     for (auto& request : waiting) {
-        if (hopeless || request->endurance == Endurance::first_attempt) {
-            Failure told = failure;
-            if (request->repeated) told.effect = Effect::unknown;
-            finish(std::move(request), std::move(told), due);
+        request->trouble = failure;
+        if (hopeless) {
+            give_up(std::move(request), due);
         } else {
             outbox_.push_back(std::move(request));
         }
@@ -353,7 +352,7 @@ void RedisWire::settle(std::unique_ptr<Request> request, Reply reply, Due& due) 
     }
     if (is_passing(reply.text)) {
         held_back_until_ = BootClock::now() + passing_trouble;
-        request->trouble = std::move(reply.text);
+        request->trouble = failure_of(reply.text, address_);
         send_again(std::move(request));
         return;
     }
@@ -377,11 +376,15 @@ void RedisWire::expire(Moment now, Due& due) {
          over = std::ranges::find_if(outbox_, is_over)) {
         auto request = std::move(*over);
         outbox_.erase(over);
-        Failure failure =
-            request->trouble.empty() ? timed_out(address_) : failure_of(request->trouble, address_);
-        failure.effect = request->repeated ? Effect::unknown : Effect::none;
-        finish(std::move(request), std::move(failure), due);
+        give_up(std::move(request), due);
     }
+}
+
+/// For what it met last or, when it met nothing, for its time.
+void RedisWire::give_up(std::unique_ptr<Request> request, Due& due) {
+    Failure failure = request->trouble.value_or(timed_out(address_));
+    failure.effect = request->repeated ? Effect::unknown : Effect::none;
+    finish(std::move(request), std::move(failure), due);
 }
 
 void RedisWire::finish(std::unique_ptr<Request> request, Result<Reply> result, Due& due) {
@@ -432,7 +435,7 @@ void RedisWire::track() {
     // First of all, so that no read before it goes untracked.
     auto request = std::make_unique<Request>(
         Command{"CLIENT", "TRACKING", "ON", "REDIRECT", number}, [](const Answer&) {},
-        Moment::max(), Endurance::until_timeout);
+        Moment::max());
     request->of_connection = true;
     outbox_.push_front(std::move(request));
 }

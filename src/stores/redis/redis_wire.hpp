@@ -35,7 +35,7 @@ struct Answer {
 /// when somebody first listens, brings what the server pushes.
 ///
 /// Whatever was under way when the connection breaks is sent again on the next one, until its time
-/// is up: every request of ours may be repeated.
+/// is up: every request of ours may be repeated. The first connection is sought as patiently.
 class RedisWire final : public Wire {
 public:
     /// What comes by the second connection, as one of the callbacks of a turn.
@@ -56,14 +56,9 @@ public:
     RedisWire(Address address, Pushes pushes);
     ~RedisWire() override;
 
-    /// How long a request may take to be given up.
-    enum class Endurance : std::uint8_t {
-        until_timeout,  ///< over lost connections and failed attempts to connect
-        first_attempt,  ///< or when the first attempt to connect fails
-    };
     using Answered = Callback<void(Answer)>;
     /// Sends it, soon; `answered` is called once, as one of the callbacks of a turn.
-    void submit(Command command, Answered answered, Endurance endurance = Endurance::until_timeout);
+    void submit(Command command, Answered answered);
 
     /// Opens the second connection and keeps it open. The listener is held weakly.
     void listen(const std::weak_ptr<Listener>& listener);
@@ -72,20 +67,17 @@ public:
 
 private:
     struct Request {
-        Request(Command asked, Answered told, Moment until, Endurance how)
-            : command(std::move(asked)),
-              answered(std::move(told)),
-              deadline(until),
-              endurance(how) {}
+        Request(Command asked, Answered told, Moment until)
+            : command(std::move(asked)), answered(std::move(told)), deadline(until) {}
 
         Command command;
         Answered answered;
         std::uint64_t number = 0;  ///< in the order in which they were submitted
         const Moment deadline;
-        const Endurance endurance;
         bool repeated = false;
         bool of_connection = false;  ///< means nothing on another one
-        std::string trouble;         ///< of the server's own that it met, and that was to pass
+        /// What it met that was to pass: the server's own, or that there is no connection.
+        std::optional<Failure> trouble;
         std::optional<Answer> answer;
     };
     /// In the order in which they are, or will be, sent. What stays where it is while it is passed
@@ -119,6 +111,7 @@ private:
     void send_again(std::unique_ptr<Request> request);
     void take_pushes(Due& due);
     void expire(Moment now, Due& due);
+    void give_up(std::unique_ptr<Request> request, Due& due);
     void settle(std::unique_ptr<Request> request, Reply reply, Due& due);
     void lost(Moment now);
     void attempt_failed(const Failure& failure, Moment now, Due& due);

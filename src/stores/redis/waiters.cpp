@@ -39,9 +39,18 @@ void Waiters::goes_on(const Nonce& nonce, Moment lease_end) {
     found->second.waiter.lease_end = lease_end;
 }
 
-void Waiters::doubt(const Nonce& nonce) {
+std::optional<Waiter> Waiters::begin_claim(const Nonce& nonce) {
     const std::lock_guard guard(mutex_);
-    doubtful_.insert(nonce);
+    const auto found = entries_.find(nonce);
+    if (found == entries_.end()) return std::nullopt;
+    ++doubtful_[nonce];
+    return found->second.waiter;
+}
+
+void Waiters::end_claim(const Nonce& nonce) {
+    const std::lock_guard guard(mutex_);
+    const auto found = doubtful_.find(nonce);
+    if (found != doubtful_.end() && --found->second == 0) doubtful_.erase(found);
 }
 
 bool Waiters::is_doubtful(const Nonce& nonce) const {

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -35,10 +35,13 @@ public:
     /// It was heard of, and goes on waiting.
     void goes_on(const Nonce& nonce, Moment lease_end);
 
-    /// A renewal of it was sent more than once: in the layouts of others, where a waiter's renewal
-    /// takes the lock, a late copy would do so after it has left.
-    void doubt(const Nonce& nonce);
+    /// A renewal of it is about to be sent: what is known of it, as find() gives it. In the layouts
+    /// of others a waiter's renewal takes the lock, and a late copy would do so after it has left.
+    /// So there is a doubt about it until this one is answered, and no copy of it is left.
+    std::optional<Waiter> begin_claim(const Nonce& nonce);
+    void end_claim(const Nonce& nonce);
     bool is_doubtful(const Nonce& nonce) const;
+    /// A tombstone refuses whatever may still come.
     void doubt_no_more(const Nonce& nonce);
 
     /// Keeps what was pushed for one that nobody watches yet. That it is its turn stays said: it
@@ -62,7 +65,7 @@ private:
     std::uint64_t next_order_ = 0;
     std::map<Nonce, Entry> entries_;
     std::map<std::string, std::map<std::uint64_t, Nonce>, std::less<>> by_key_;
-    std::set<Nonce> doubtful_;
+    std::map<Nonce, std::size_t> doubtful_;  ///< claims that a copy may be left of
 };
 
 }  // namespace holdfast::inline v0::redis

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <map>
 
+#include "port/sentences.hpp"
 #include "stores/sql/words.hpp"
 
 namespace holdfast::inline v0::sql {
@@ -48,14 +49,22 @@ std::optional<Standing> standing_in(const Row& row) {
     }
 }
 
-std::string in_words(std::uint64_t capacity, bool fifo) {
-    const std::string kind =
-        capacity == all ? "an exclusive or shared lock" : std::to_string(capacity) + " permits";
-    return kind + (fifo ? ", fifo" : ", barging");
+Fairness fairness_in(std::string_view letter) {
+    return letter == "f" ? Fairness::fifo : Fairness::barging;
 }
 
 /// How long a row of inspect is.
 constexpr std::size_t columns_of_place = 13;
+
+/// How many of all lines come before this id: it is a hash, and the next one anywhere.
+double share_before(std::string_view id) {
+    constexpr std::size_t bytes = 2;
+    const auto start = from_hex(id.substr(0, 2 * bytes)).value_or("");
+    if (start.size() != bytes) return 1.0;
+    const auto high = static_cast<unsigned char>(start[0]);
+    const auto low = static_cast<unsigned char>(start[1]);
+    return (high * 256.0 + low) / 65536.0;
+}
 
 /// Of one that holds by another library the owner comes in hexadecimal digits.
 std::string owner_in(const Row& row, bool foreign) {
@@ -119,7 +128,7 @@ Result<std::vector<Line>> Answers::lines(const Reply& reply) const {
         Line& line = lines[*resource];
         line.resource = *resource;
         line.capacity = unsigned_in(row[1]);
-        line.fairness = row[2] == "f" ? Fairness::fifo : Fairness::barging;
+        line.fairness = fairness_in(row[2]);
         auto& places = row[3] == "holder" ? line.holders : line.waiters;
         places.push_back(place_in(*resource, row));
     }
@@ -129,28 +138,23 @@ Result<std::vector<Line>> Answers::lines(const Reply& reply) const {
     return sorted;
 }
 
-Result<Swept> Answers::swept(const Reply& reply) const {
-    if (reply.rows.size() != 1 || reply.rows[0].size() != 2) return not_ours();
-    return Swept{.contenders = unsigned_in(reply.rows[0][0]),
-                 .resources = unsigned_in(reply.rows[0][1])};
+Result<SweepStep> Answers::swept(const Reply& reply) const {
+    if (reply.rows.size() != 1 || reply.rows[0].size() != 3) return not_ours();
+    const Row& row = reply.rows[0];
+    return SweepStep{
+        .removed = {.contenders = unsigned_in(row[0]), .resources = unsigned_in(row[1])},
+        .next = row[2],
+        .looked_at = share_before(row[2])};
 }
 
 Failure Answers::refused(const Row& row, const Contender& asked) const {
     const std::string word = row.empty() ? "" : row[0];
     if (word == "conflict" && row.size() == 3) {
-        return {errc::conflict, Effect::none,
-                asked.resource + " is in use as " + in_words(unsigned_in(row[1]), row[2] == "f") +
-                    ", and asked for as " +
-                    in_words(asked.capacity, asked.fairness == Fairness::fifo) +
-                    "; all users of a resource must agree"};
+        return conflict({unsigned_in(row[1]), fairness_in(row[2])},
+                        {asked.capacity, asked.fairness});
     }
-    if (word == "deadlock") {
-        return {errc::deadlock, Effect::none,
-                asked.owner + " holds a share of it already and asks for more; release that first"};
-    }
-    if (word == "withdrawn") {
-        return {errc::cancelled, Effect::none, "this request was withdrawn before it came"};
-    }
+    if (word == "deadlock") return deadlock(asked.owner);
+    if (word == "withdrawn") return withdrawn();
     if (word == "fence" && row.size() == 2) {
         return {errc::corrupt, Effect::none,
                 shown_ + ": the last fence is " + row[1] +
@@ -165,6 +169,15 @@ Failure Answers::not_ours() const {
             shown_ +
                 ": it answered what no procedure of ours does; compare them with our schema "
                 "(docs/stores)"};
+}
+
+std::optional<std::string> take_next_page(Reply& page) {
+    const auto found = std::ranges::find_if(
+        page.rows, [](const Row& row) { return row.size() == 2 && row[0] == "next"; });
+    if (found == page.rows.end()) return std::nullopt;
+    std::string next = (*found)[1];
+    page.rows.erase(found);
+    return next;
 }
 
 std::optional<Told> told_by(std::string_view message) {

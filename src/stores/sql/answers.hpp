@@ -7,10 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include <holdfast/upkeep.hpp>
-
 #include "port/contender.hpp"
 #include "port/failure.hpp"
+#include "port/store.hpp"
 #include "stores/sql/calls.hpp"
 #include "stores/sql/session.hpp"
 
@@ -27,9 +26,9 @@ public:
     /// As many as were asked for.
     Result<std::vector<Standing>> standings(const Reply& reply, std::size_t count) const;
     Result<Standing> standing(const Reply& reply) const;
-    /// Sorted by resource.
+    /// Of all pages together. Sorted by resource.
     Result<std::vector<Line>> lines(const Reply& reply) const;
-    Result<Swept> swept(const Reply& reply) const;
+    Result<SweepStep> swept(const Reply& reply) const;
 
 private:
     Failure refused(const std::vector<std::string>& row, const Contender& asked) const;
@@ -38,6 +37,10 @@ private:
     const std::string shown_;
     const Calls calls_;
 };
+
+/// Takes the row off that says where the next page of inspect starts; nothing when this is the
+/// last.
+std::optional<std::string> take_next_page(Reply& page);
 
 /// Whom a word of the server concerns, and what it says: "NONCE o", "NONCE g", "NONCE w" or
 /// "NONCE w MILLISECONDS".

@@ -49,11 +49,12 @@ Call Calls::standing(const Ticket& ticket) const {
     return call;
 }
 
-Call Calls::renew(std::span<const Ticket> tickets, std::chrono::milliseconds lease) const {
+Call Calls::renew(std::span<const Ticket> tickets, const Extension& extension) const {
     Call call = this->call("renew");
-    const std::string milliseconds = std::to_string(lease.count());
+    const std::string milliseconds = std::to_string(extension.lease.count());
+    const std::string serial = std::to_string(extension.serial);
     for (const Ticket& ticket : tickets) {
-        add(call, ticket.resource, {hex_of(ticket.nonce), milliseconds});
+        add(call, ticket.resource, {hex_of(ticket.nonce), milliseconds, serial});
     }
     return call;
 }
@@ -65,9 +66,9 @@ Call Calls::leave(const Ticket& ticket, std::chrono::milliseconds tombstone) con
     return call;
 }
 
-Call Calls::inspect(std::string_view prefix) const {
+Call Calls::inspect(std::string_view prefix, const std::string& behind) const {
     Call call = this->call("inspect");
-    add(call, prefix, {});
+    add(call, prefix, {behind});
     return call;
 }
 
@@ -78,8 +79,8 @@ Call Calls::look_at(std::string_view resource) const {
     return call;
 }
 
-Call Calls::sweep() {
-    return {.verb = "sweep", .rows = {{}}, .place = {}};
+Call Calls::sweep(const std::string& behind) {
+    return {.verb = "sweep", .rows = {{behind}}, .place = {}};
 }
 
 std::optional<std::string> Calls::objection_to(std::string_view resource) const {

@@ -20,12 +20,14 @@ public:
     Call enter(std::span<const Contender> contenders, const std::string& client) const;
     Call standing(const Ticket& ticket) const;
     /// In the order of the span: sort them by resource.
-    Call renew(std::span<const Ticket> tickets, std::chrono::milliseconds lease) const;
+    Call renew(std::span<const Ticket> tickets, const Extension& extension) const;
     /// `tombstone`: how long a delayed enter of it is refused; nought: not.
     Call leave(const Ticket& ticket, std::chrono::milliseconds tombstone) const;
-    Call inspect(std::string_view prefix) const;
+    /// A page of it, behind the line with this id, in hexadecimal digits; empty: the first.
+    Call inspect(std::string_view prefix, const std::string& behind = {}) const;
     Call look_at(std::string_view resource) const;
-    static Call sweep();
+    /// A step of it, likewise.
+    static Call sweep(const std::string& behind);
 
     /// What is wrong with a name, if anything, in a sentence.
     std::optional<std::string> objection_to(std::string_view resource) const;

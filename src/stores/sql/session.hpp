@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "port/clock.hpp"
 #include "port/failure.hpp"
 
 namespace holdfast::inline v0::sql {
@@ -50,6 +51,8 @@ public:
     virtual State state() const noexcept = 0;
     /// Goes on with what it is at, as far as it goes without blocking.
     virtual void advance() = 0;
+    /// When advance() has something to do by itself, if ever.
+    virtual std::optional<Moment> due() const noexcept { return std::nullopt; }
     /// What to poll for before the next advance(); -1 while there is nothing.
     virtual int descriptor() const noexcept = 0;
     virtual short wanted() const noexcept = 0;

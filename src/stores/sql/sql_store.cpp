@@ -1,6 +1,7 @@
 #include "stores/sql/sql_store.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -47,17 +48,18 @@ public:
                                          Extension extension) override;
     Pending<Standing> leave(const Ticket& ticket) override;
     Pending<std::vector<Line>> inspect(std::string prefix) override {
-        return list(calls_.inspect(prefix));
+        return list(calls_.inspect(prefix), std::move(prefix));
     }
     Pending<std::vector<Line>> look_at(const std::string& resource) override {
-        return list(calls_.look_at(resource));
+        return list(calls_.look_at(resource), resource);
     }
-    Pending<Swept> sweep() override {
-        return submit<Swept>(Calls::sweep(),
-                             [](const SqlStore& self, const Answer& answer) -> Result<Swept> {
-                                 if (!answer.result.ok()) return answer.result.failure();
-                                 return self.answers_.swept(answer.result.value());
-                             });
+    Pending<SweepStep> sweep(const std::string& from) override {
+        return submit<SweepStep>(
+            Calls::sweep(from),
+            [](const SqlStore& self, const Answer& answer) -> Result<SweepStep> {
+                if (!answer.result.ok()) return answer.result.failure();
+                return self.answers_.swept(answer.result.value());
+            });
     }
     Capabilities capabilities() const override {
         // In a line that is shared with others nobody's turn is safe from them.
@@ -86,7 +88,15 @@ private:
         return submit<T>(std::move(call), std::make_shared<Flight<T>>(wire_), std::move(read));
     }
 
-    Pending<std::vector<Line>> list(Call call);
+    /// What is found page by page, until all is there.
+    struct Listing {
+        std::string prefix;
+        std::shared_ptr<Flight<std::vector<Line>>> flight;
+        Reply found = {};
+    };
+    Pending<std::vector<Line>> list(Call first, std::string prefix);
+    void ask_for_page(Call call, const std::shared_ptr<Listing>& listing);
+    void take_page(Answer answer, const std::shared_ptr<Listing>& listing);
     void expect(std::span<const Contender> contenders);
     Result<std::vector<Entry>> entered(const Answer& answer, std::span<const Contender> contenders);
     Result<std::vector<Standing>> renewed(const Answer& answer, std::span<const Ticket> tickets,
@@ -121,9 +131,8 @@ Pending<T> SqlStore::submit(Call&& call, std::shared_ptr<Flight<T>> flight, Read
 /// Asks for what makes the tables too, if they are not there: so a lack of rights is told here.
 void SqlStore::connect() {
     const auto flight = std::make_shared<Flight<Reply>>(wire_);
-    wire_.submit(
-        calls_.look_at(""), [flight](Answer answer) { flight->complete(std::move(answer.result)); },
-        SqlWire::Endurance::first_attempt);
+    wire_.submit(calls_.look_at(""),
+                 [flight](Answer answer) { flight->complete(std::move(answer.result)); });
     const auto looked = Pending<Reply>(flight).get();
     if (!looked.ok()) throw Error(looked.failure().code, looked.failure().sentence);
 }
@@ -216,7 +225,7 @@ Pending<std::vector<Standing>> SqlStore::renew(std::span<const Ticket> tickets,
     std::vector<Ticket> sorted;
     sorted.reserve(tickets.size());
     for (const std::size_t i : order) sorted.push_back(tickets[i]);
-    Call call = calls_.renew(sorted, extension.lease);
+    Call call = calls_.renew(sorted, extension);
     return submit<std::vector<Standing>>(
         std::move(call),
         [sorted = std::move(sorted), order = std::move(order)](
@@ -257,13 +266,28 @@ Result<Standing> SqlStore::left(const Answer& answer) const {
     return result;
 }
 
-Pending<std::vector<Line>> SqlStore::list(Call call) {
-    return submit<std::vector<Line>>(
-        std::move(call),
-        [](const SqlStore& self, const Answer& answer) -> Result<std::vector<Line>> {
-            if (!answer.result.ok()) return answer.result.failure();
-            return self.answers_.lines(answer.result.value());
-        });
+Pending<std::vector<Line>> SqlStore::list(Call first, std::string prefix) {
+    auto flight = std::make_shared<Flight<std::vector<Line>>>(wire_);
+    auto listing = std::make_shared<Listing>(Listing{std::move(prefix), flight});
+    ask_for_page(std::move(first), listing);
+    return Pending<std::vector<Line>>(std::move(flight));
+}
+
+/// Each is a request of its own: however many there are, none takes long.
+void SqlStore::ask_for_page(Call call, const std::shared_ptr<Listing>& listing) {
+    wire_.submit(std::move(call), [weak = weak_from_this(), listing](Answer answer) {
+        if (const auto self = weak.lock()) self->take_page(std::move(answer), listing);
+    });
+}
+
+void SqlStore::take_page(Answer answer, const std::shared_ptr<Listing>& listing) {
+    if (!answer.result.ok()) return listing->flight->complete(answer.result.failure());
+    Reply& page = answer.result.value();
+    const auto next = take_next_page(page);
+    auto& rows = listing->found.rows;
+    std::ranges::move(page.rows, std::back_inserter(rows));
+    if (next) return ask_for_page(calls_.inspect(listing->prefix, *next), listing);
+    listing->flight->complete(answers_.lines(listing->found));
 }
 
 std::unique_ptr<Watch> SqlStore::watch(const Ticket& ticket, LineMoved line_moved) {

@@ -40,6 +40,13 @@ Failure timed_out(const Address& address) {
                 " ms; check the server, or raise request_timeout"};
 }
 
+Failure too_slow_to_open(const Address& address) {
+    return {errc::unreachable, Effect::none,
+            address.shown() + ": no connection in " +
+                std::to_string(address.connect_timeout.count()) +
+                " ms; check the server, or raise connect_timeout"};
+}
+
 }  // namespace
 
 SqlWire::SqlWire(Address address, std::shared_ptr<const Dialect> dialect)
@@ -49,12 +56,11 @@ SqlWire::~SqlWire() {
     close();
 }
 
-void SqlWire::submit(Call call, Answered answered, Endurance endurance) {
+void SqlWire::submit(Call call, Answered answered) {
     auto request = std::make_unique<Request>(Request{
         .call = std::move(call),
         .answered = std::move(answered),
         .deadline = BootClock::now() + address_.request_timeout,
-        .endurance = endurance,
     });
     const std::lock_guard guard(mutex_);
     outbox_.push_back(std::move(request));
@@ -115,12 +121,9 @@ void SqlWire::serve_slot(Slot& slot, Moment now, Due& due) {
         broken(slot, now, due);
     } else if (too_slow) {
         backoff_.failed(now);
+        const Failure met = session.trouble();
         slot.session.reset();
-        attempt_failed({errc::unreachable, Effect::none,
-                        address_.shown() + ": no connection in " +
-                            std::to_string(address_.connect_timeout.count()) +
-                            " ms; check the server, or raise connect_timeout"},
-                       due);
+        attempt_failed(met.sentence.empty() ? too_slow_to_open(address_) : met, due);
     }
 }
 
@@ -177,7 +180,7 @@ void SqlWire::attempt_failed(const Failure& failure, Due& due) {
     // What is wrong with the configuration will not be right in a moment.
     const bool hopeless = failure.code == errc::bad_configuration;
     for (auto& request : std::exchange(outbox_, {})) {
-        if (hopeless || request->endurance == Endurance::first_attempt) {
+        if (hopeless) {
             Failure told = failure;
             told.effect = request->repeated ? Effect::unknown : Effect::none;
             finish(std::move(request), std::move(told), due);
@@ -319,6 +322,7 @@ std::optional<Moment> SqlWire::earliest(std::optional<Moment> until) const {
     const auto also = [&](Moment moment) { first = std::min(first, moment); };
     const auto of_slot = [&](const Slot& slot) {
         if (slot.session->state() == Session::State::opening) also(slot.open_until);
+        if (const auto due = slot.session->due()) also(*due);
         if (slot.request) also(slot.request->deadline);
     };
     for (const Slot& slot : slots_) of_slot(slot);

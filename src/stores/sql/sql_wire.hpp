@@ -53,14 +53,10 @@ public:
     SqlWire(Address address, std::shared_ptr<const Dialect> dialect);
     ~SqlWire() override;
 
-    /// How long a request may take to be given up.
-    enum class Endurance : std::uint8_t {
-        until_timeout,  ///< over lost connections and failed attempts to connect
-        first_attempt,  ///< or when the first attempt to connect fails
-    };
     using Answered = Callback<void(Answer)>;
-    /// Sends it, soon; `answered` is called once, as one of the callbacks of a turn.
-    void submit(Call call, Answered answered, Endurance endurance = Endurance::until_timeout);
+    /// Sends it, soon; `answered` is called once, as one of the callbacks of a turn. It is given up
+    /// after request_timeout, over lost connections and failed attempts to connect, the first too.
+    void submit(Call call, Answered answered);
 
     /// Opens the listening connection and keeps it open. The listener is held weakly.
     void listen(const std::weak_ptr<Listener>& listener);
@@ -72,7 +68,6 @@ private:
         Call call;
         Answered answered;
         const Moment deadline;
-        const Endurance endurance;
         bool repeated = false;
         bool schema_made = false;
         std::optional<Failure> trouble = std::nullopt;  ///< that it met, and that was to pass

@@ -79,8 +79,7 @@ TEST_F(Script, OneThatWaitsButFindsItsEarlierCopyGoneIsTold) {
     auto machine = of({"a"});
     machine.resume(Acquisition::Started{});
     EXPECT_EQ(entered(machine, {entry("a", State::gone)}), Do::finish);
-    EXPECT_EQ(machine.end(), End::failed);
-    EXPECT_EQ(machine.failure().code, errc::lost);
+    EXPECT_EQ(machine.end(), End::put_out);
 }
 
 TEST_F(Script, ABusyOneThatDoesNotWaitEndsAndLeavesNothing) {
@@ -134,12 +133,12 @@ TEST_F(Script, WhatIsPushedDuringARequestIsLookedAtAfterIt) {
     EXPECT_EQ(asked(machine, State::waiting), Do::claim);
 }
 
-TEST_F(Script, AWaiterThatIsGoneFailsAsLost) {
+TEST_F(Script, AWaiterThatIsGoneIsPutOut) {
     auto machine = waiting_for("a");
     pushed(machine, State::waiting);
     EXPECT_EQ(asked(machine, State::gone), Do::finish);
-    EXPECT_EQ(machine.end(), End::failed);
-    EXPECT_EQ(machine.failure().code, errc::lost);
+    EXPECT_EQ(machine.end(), End::put_out);
+    EXPECT_FALSE(machine.failure());
     EXPECT_EQ(left_in_line(machine), Resources{});
 }
 
@@ -148,7 +147,7 @@ TEST_F(Script, AnEnterThatFailedWithNoEffectLeavesNothing) {
     machine.resume(Acquisition::Started{});
     EXPECT_EQ(machine.resume(Acquisition::Entered{failure(Effect::none)}).what, Do::finish);
     EXPECT_EQ(machine.end(), End::failed);
-    EXPECT_EQ(machine.failure().effect, Effect::none);
+    EXPECT_EQ(machine.failure()->effect, Effect::none);
     EXPECT_EQ(left_in_line(machine), Resources{});
 }
 
@@ -217,11 +216,12 @@ TEST_F(Script, TimeUpDuringAQuestionDoesNotClaimWhatIsOffered) {
     EXPECT_EQ(left_in_line(machine), Resources{"a"});
 }
 
-TEST_F(Script, OverdueWhileWaitingFailsAndTakesItOut) {
+TEST_F(Script, OverdueWhileWaitingIsPutOutAndTakenOut) {
     auto machine = waiting_for("a");
     EXPECT_EQ(machine.resume(Acquisition::Overdue{}).what, Do::finish);
-    EXPECT_EQ(machine.failure().code, errc::lost);
-    EXPECT_EQ(machine.failure().effect, Effect::unknown);
+    EXPECT_EQ(machine.end(), End::put_out);
+    EXPECT_EQ(machine.failure()->code, errc::unreachable);
+    EXPECT_EQ(machine.failure()->effect, Effect::unknown);
     EXPECT_EQ(left_in_line(machine), Resources{"a"});
 }
 
@@ -275,14 +275,14 @@ TEST_F(Script, SeveralAreEnteredOneByOneWhereTheStoreCannotDoMore) {
     EXPECT_EQ(left_in_line(machine), Resources{"a"}) << "all or none";
 }
 
-TEST_F(Script, AnEarlierHoldThatEndsWhileWaitingForALaterOneFailsTheWhole) {
+TEST_F(Script, AnEarlierHoldThatEndsWhileWaitingForALaterOnePutsTheWholeOut) {
     auto machine = of({"a", "b"});
     machine.resume(Acquisition::Started{});
     entered(machine, {entry("a", State::admitted, 1), entry("b", State::waiting)});
     EXPECT_EQ(machine.resume(Acquisition::Renewed{0, {.state = State::admitted}}).what, Do::pass);
     EXPECT_EQ(machine.resume(Acquisition::Renewed{0, {.state = State::gone}}).what, Do::finish);
-    EXPECT_EQ(machine.failure().code, errc::lost);
-    EXPECT_EQ(left_in_line(machine), Resources{"b"});
+    EXPECT_EQ(machine.end(), End::put_out);
+    EXPECT_EQ(left_in_line(machine), (Resources{"a", "b"})) << "it may wait again at the store";
 }
 
 TEST_F(Script, TimeUpDuringTheClaimOfOneOfSeveralGivesAllBack) {

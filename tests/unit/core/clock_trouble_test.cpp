@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/alarm_thread.hpp"
-#include "core/contest.hpp"
+#include "core/pursuit.hpp"
 #include "core/context.hpp"
 #include "stores/memory/memory_store.hpp"
 #include "support/await.hpp"

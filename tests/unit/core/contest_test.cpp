@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "core/alarm_thread.hpp"
-#include "core/contest.hpp"
 #include "core/context.hpp"
+#include "core/pursuit.hpp"
 #include "faults/failing_store.hpp"
 #include "stores/memory/memory_store.hpp"
 #include "support/await.hpp"
@@ -79,6 +80,7 @@ protected:
         for (const Line& line : lines.value()) count += line.waiters.size();
         return count;
     }
+    Place only_waiter() { return store_->inner().inspect({}).get().value().front().waiters.at(0); }
     bool nobody_is_left() {
         const auto lines = store_->inner().inspect({}).get();
         return lines.value().empty();
@@ -175,7 +177,7 @@ TEST_F(AContest, AReleaseThatFailsIsDoneInTheBackgroundAndReported) {
     next->release();
 }
 
-TEST_F(AContest, AWaiterThrownOutOfTheLineIsToldAndNeverAdmitted) {
+TEST_F(AContest, AWaiterThrownOutOfTheLineJoinsItAgain) {
     const auto held = acquire_now("a");
     std::atomic<bool> ended{false};
     Outcome outcome;
@@ -183,13 +185,44 @@ TEST_F(AContest, AWaiterThrownOutOfTheLineIsToldAndNeverAdmitted) {
         outcome = std::move(given);
         ended = true;
     });
-    const auto lines = store_->inner().inspect({}).get();
-    ASSERT_EQ(lines.value().front().waiters.size(), 1U);
-    ASSERT_TRUE(store_->inner().leave(lines.value().front().waiters.front().ticket).get().ok());
-    ASSERT_TRUE(await([&] { return ended.load(); }));
-    EXPECT_EQ(outcome.end, End::failed);
-    EXPECT_EQ(outcome.failure->code, errc::lost);
+    const Place thrown_out = only_waiter();
+    ASSERT_TRUE(store_->inner().leave(thrown_out.ticket).get().ok());
+    ASSERT_TRUE(await([&] { return waiters() == 1; }));
+    EXPECT_NE(only_waiter().ticket.nonce, thrown_out.ticket.nonce) << "as somebody else";
+    EXPECT_FALSE(ended);
     held->release();
+    ASSERT_TRUE(await([&] { return ended.load(); }));
+    ASSERT_EQ(outcome.end, End::admitted);
+    EXPECT_GT(outcome.hold->fences().front(), held->fences().front());
+    outcome.hold->release();
+}
+
+TEST_F(AContest, AWaiterThrownOutOfTheLineIsBusyWhenItsPatienceIsOver) {
+    const auto held = acquire_now("a");
+    auto patient = request("a", 300ms);
+    patient.patience = 700ms;
+    auto waiting = std::async([&] { return acquire(context_, std::move(patient)); });
+    ASSERT_TRUE(await([&] { return waiters() == 1; }));
+    ASSERT_TRUE(store_->inner().leave(only_waiter().ticket).get().ok());
+    EXPECT_EQ(waiting.get().end, End::busy);
+    EXPECT_TRUE(await([&] { return waiters() == 0; }));
+    held->release();
+}
+
+TEST_F(AContest, TakesNothingWhenItIsStoppedBeforeItBegins) {
+    std::stop_source stop;
+    stop.request_stop();
+    auto stopped = request("a");
+    stopped.stop = stop.get_token();
+    const auto calls = store_->calls();
+    EXPECT_EQ(acquire(context_, stopped).end, End::stopped);
+    std::atomic<bool> ended{false};
+    acquire_async(context_, stopped, [&](Outcome outcome) {
+        EXPECT_EQ(outcome.end, End::stopped);
+        ended = true;
+    });
+    EXPECT_TRUE(await([&] { return ended.load(); }));
+    EXPECT_EQ(store_->calls(), calls);
 }
 
 TEST_F(AContest, ANonceIsNeverGivenTwice) {

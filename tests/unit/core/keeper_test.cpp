@@ -57,7 +57,8 @@ public:
     Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
                                          Extension extension) override {
         if (at_once) return std::vector<Standing>(tickets.size(), *at_once);
-        Renewal renewal{{}, extension.lease, std::make_shared<Flight<std::vector<Standing>>>(wire_)};
+        Renewal renewal{
+            {}, extension.lease, std::make_shared<Flight<std::vector<Standing>>>(wire_)};
         for (const Ticket& ticket : tickets) renewal.resources.push_back(ticket.resource);
         renewals.push_back(renewal);
         return Pending<std::vector<Standing>>(renewal.flight);
@@ -253,11 +254,84 @@ TEST_F(AKeeper, TellsThoughARenewalIsNeverAnswered) {
     EXPECT_EQ(listener_->overdue_calls, 1);
 }
 
-TEST_F(AKeeper, HasNobodyWaitForBadNewsBeforeTheFirstRenewal) {
+TEST_F(AKeeper, TellsThoughTheRenewingAlarmNeverRings) {
     const auto kept = keep("a");
-    EXPECT_TRUE(telling_.timers.empty());
+    ASSERT_FALSE(telling_.timers.empty());
+    auto node = telling_.timers.extract(telling_.timers.begin());
+    EXPECT_LT(node.key(), kept->valid_until());
+    clock_.moment = node.key();
+    node.mapped()();
+    EXPECT_EQ(listener_->overdue_calls, 1);
+    EXPECT_EQ(renewals(), 0U);
+}
+
+TEST_F(AKeeper, KeepsAHoldByNothingButItsOwnFence) {
+    const Standing answers[] = {{.state = State::waiting},
+                                {.state = State::offered},
+                                {.state = State::admitted, .fence = 8}};
+    for (const Standing& answer : answers) {
+        const auto kept = keep("a");
+        keeper_->admitted(*kept, 7, clock_.now());
+        const Moment before = kept->valid_until();
+        pass(4s);
+        store_.renewals.back().answer({answer});
+        EXPECT_EQ(listener_->standings.back(), State::gone);
+        EXPECT_EQ(kept->valid_until(), before);
+        const auto count = renewals();
+        pass(1h);
+        EXPECT_EQ(renewals(), count) << "what is over is not renewed";
+    }
+}
+
+TEST_F(AKeeper, KeepsAHoldByItsOwnFence) {
+    const auto kept = keep("a");
+    keeper_->admitted(*kept, 7, clock_.now());
     pass(4s);
-    EXPECT_FALSE(telling_.timers.empty());
+    store_.renewals[0].answer({{.state = State::admitted, .fence = 7}});
+    EXPECT_EQ(listener_->standings, std::vector{State::admitted});
+    EXPECT_EQ(kept->valid_until(), valid_until(clock_.now(), 12s));
+}
+
+TEST_F(AKeeper, RemembersTheFenceThatARenewalBrought) {
+    const auto kept = keep("a");
+    pass(4s);
+    store_.renewals[0].answer({{.state = State::admitted, .fence = 7}});
+    pass(4s);
+    store_.renewals[1].answer({{.state = State::waiting}});
+    EXPECT_EQ(listener_->standings, (std::vector{State::admitted, State::gone}));
+}
+
+TEST_F(AKeeper, TakesNoAnswerFromBeforeTheAdmissionForALoss) {
+    const auto kept = keep("a");
+    pass(4s);
+    keeper_->admitted(*kept, 7, clock_.now() + 1ms);
+    const Moment before = kept->valid_until();
+    store_.renewals[0].answer({{.state = State::waiting}});
+    EXPECT_EQ(listener_->standings, std::vector{State::admitted});
+    EXPECT_EQ(kept->valid_until(), before) << "nor does it lengthen anything";
+    pass(4s);
+    EXPECT_EQ(renewals(), 2U);
+}
+
+TEST_F(AKeeper, LengthensNothingThatTheStoreKnowsOtherwise) {
+    const auto kept = keep("a");
+    keeper_->admitted(*kept, 7, clock_.now());
+    store_.at_once = Standing{.state = State::admitted, .fence = 8};
+    EXPECT_FALSE(keeper_->lengthen({&kept, 1}, 1h));
+    EXPECT_EQ(listener_->standings, std::vector{State::gone});
+}
+
+TEST_F(AKeeper, TrustsALengthenedLeaseNoLongerThanTheNextRenewalThatIsSent) {
+    const auto kept = keep("a");
+    store_.at_once = Standing{.state = State::admitted};
+    ASSERT_TRUE(keeper_->lengthen({&kept, 1}, 100s));
+    store_.at_once.reset();
+    EXPECT_EQ(kept->valid_until(), valid_until(clock_.now(), 100s));
+    pass(4s);
+    ASSERT_EQ(renewals(), 1U) << "which has its own lease again";
+    EXPECT_EQ(kept->valid_until(), valid_until(clock_.now(), 12s)) << "whether answered or not";
+    pass(11s);
+    EXPECT_EQ(listener_->overdue_calls, 1);
 }
 
 TEST_F(AKeeper, TellsAtOnceWhatIsOverdueFromTheStart) {

@@ -1,7 +1,7 @@
 -- Who holds and who waits, in ticket order. Shows nothing that is over or not ours, and ends
 -- nothing.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_inspect(
-    IN prefix TEXT CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
+    IN prefix TEXT CHARACTER SET ascii COLLATE ascii_bin, IN its_behind VARCHAR(64), IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE now_is BIGINT;
@@ -51,7 +51,7 @@ END;
 -- Removes what is over and nobody needs any more: contenders whose lease has ended, and resources
 -- that nobody contends for, once the clock alone makes the next fence larger. Line by line, so that
 -- it stops nobody for long.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_sweep(IN its_end INT)
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_sweep(IN its_behind VARCHAR(64), IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE line_id BINARY(32) DEFAULT '';
@@ -94,5 +94,5 @@ BEGIN
     END LOOP;
     DELETE FROM holdfast_lines WHERE last_fence < now_is - 86400000000 AND seat_nonce = ''
         AND id NOT IN (SELECT line FROM holdfast_contenders);
-    SELECT contenders, ROW_COUNT();
+    SELECT contenders, ROW_COUNT(), '';
 END;

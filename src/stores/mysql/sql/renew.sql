@@ -63,7 +63,7 @@ END;
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_renew(
     IN its_name TEXT CHARACTER SET ascii COLLATE ascii_bin,
     IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_lease BIGINT,
-    IN its_end INT)
+    IN its_serial BIGINT, IN its_end INT)
 SQL SECURITY INVOKER
 body: BEGIN
     DECLARE line_id BINARY(32);

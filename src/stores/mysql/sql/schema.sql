@@ -1,7 +1,7 @@
 -- !sql
 -- Everything that holdfast keeps and runs in a MySQL or MariaDB database. Repeating it changes
--- nothing. The number in the procedures' names is that of this layout: clients of another version
--- of holdfast bring procedures of their own, and find the same rows.
+-- nothing. The number in the procedures' names is made of their text: clients of another version of
+-- holdfast bring procedures of their own, and find the same rows.
 --
 -- Procedures only: to create a function needs a right of its own where there is a binary log. The
 -- same algorithm, step by step, as in the functions for PostgreSQL; only the seat (see tables.sql)

@@ -94,7 +94,8 @@ END;
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_shedlock_renew(
     IN its_line TEXT CHARACTER SET ascii COLLATE ascii_bin,
     IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_lease BIGINT,
-    IN its_name VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
+    IN its_serial BIGINT, IN its_name VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin,
+    IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE shared_name VARCHAR(64) CHARACTER SET utf8mb4
@@ -102,7 +103,7 @@ BEGIN
     DECLARE line_id BINARY(32);
     IF its_end = 2 THEN START TRANSACTION; END IF;
     CALL holdfast_1_from_shedlock(its_line, shared_name, line_id);
-    CALL holdfast_1_renew(its_line, its_nonce, its_lease, 0);
+    CALL holdfast_1_renew(its_line, its_nonce, its_lease, its_serial, 0);
     CALL holdfast_1_to_shedlock(line_id, shared_name, its_end);
 END;
 
@@ -138,14 +139,14 @@ END;
 
 -- Who holds by ShedLock comes with name and owner as hexadecimal digits, behind a mark.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_shedlock_inspect(
-    IN its_lines TEXT CHARACTER SET ascii COLLATE ascii_bin,
+    IN its_lines TEXT CHARACTER SET ascii COLLATE ascii_bin, IN its_behind VARCHAR(64),
     IN its_prefix VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE now_is BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6));
     DECLARE prefix VARCHAR(64) CHARACTER SET utf8mb4
         DEFAULT CONVERT(UNHEX(its_prefix) USING utf8mb4);
-    CALL holdfast_1_inspect(its_lines, 0);
+    CALL holdfast_1_inspect(its_lines, its_behind, 0);
     SELECT CONCAT('%shedlock=', LOWER(HEX(name))), 1000000000, 'b', 'holder', REPEAT('0', 32),
             LOWER(HEX(locked_by)), 1000000000, 0,
             (TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', lock_until) - now_is) DIV 1000, '', 0,

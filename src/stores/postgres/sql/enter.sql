@@ -48,7 +48,9 @@ BEGIN
     SELECT * INTO one FROM holdfast_contenders WHERE line = the_line.id AND nonce = its_nonce;
     IF one.phase = 'left' THEN RETURN ARRAY['withdrawn']; END IF;
     IF one.phase IS NOT NULL THEN
-        RETURN holdfast_1_renew_one(the_line, one, its_lease, now);
+        -- A late copy shortens nothing that renewals have lengthened.
+        RETURN holdfast_1_renew_one(the_line, one, greatest(one.lease_end, now + its_lease * 1000),
+                                    now);
     END IF;
     room := holdfast_1_advance(the_line, now, its_nonce);
     IF (the_line.capacity, the_line.fairness) <> (its_capacity, its_fairness) THEN
@@ -62,7 +64,7 @@ BEGIN
         room := its_capacity;
     END IF;
     one := ROW(the_line.id, its_nonce, 'waiting', 0, its_weight, 0, now + its_lease * 1000, 0, now,
-               its_client, its_owner, its_host, its_pid);
+               its_client, its_owner, its_host, its_pid, 0);
     IF its_reentry = '1' THEN
         SELECT * INTO hold FROM holdfast_contenders
             WHERE line = the_line.id AND phase = 'admitted' AND weight > 0 AND owner = its_owner

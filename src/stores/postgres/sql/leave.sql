@@ -1,24 +1,19 @@
--- Where a contender stands. Extends nothing; ends whose lease or claim is over.
-CREATE OR REPLACE FUNCTION holdfast_1_standing(its_name text, its_nonce text)
+-- Where a contender stands, of a line that is locked. Extends nothing; ends whose lease or claim is
+-- over.
+CREATE OR REPLACE FUNCTION holdfast_1_standing_of(the_line holdfast_lines, one holdfast_contenders,
+                                                  now bigint)
 RETURNS text[] LANGUAGE plpgsql AS $$
-DECLARE
-    the_line holdfast_lines := holdfast_1_lock(its_name);
-    now bigint := holdfast_1_now();
-    one holdfast_contenders;
 BEGIN
-    SELECT * INTO one FROM holdfast_contenders
-        WHERE line = the_line.id AND nonce = its_nonce AND phase <> 'left';
-    IF one.nonce IS NULL THEN RETURN ARRAY['0', '0', '0', '-1']; END IF;
     IF one.lease_end <= now THEN
         PERFORM holdfast_1_remove(one);
-        PERFORM holdfast_1_advance(the_line, now, its_nonce, true);
+        PERFORM holdfast_1_advance(the_line, now, one.nonce, true);
         RETURN ARRAY['0', '0', '0', '-1'];
     END IF;
     -- A claim stands as long as nobody else came for the place.
     IF one.phase <> 'offered' THEN
-        PERFORM holdfast_1_advance(the_line, now, its_nonce);
+        PERFORM holdfast_1_advance(the_line, now, one.nonce);
         SELECT * INTO one FROM holdfast_contenders
-            WHERE line = the_line.id AND nonce = its_nonce;
+            WHERE line = the_line.id AND nonce = one.nonce;
     END IF;
     IF one.phase = 'admitted' THEN
         RETURN ARRAY['3', one.ticket::text, one.fence::text, '-1'];
@@ -29,6 +24,18 @@ BEGIN
         RETURN ARRAY['2', one.ticket::text, '0', '-1'];
     END IF;
     RETURN holdfast_1_still_waiting(one, now);
+END $$;
+
+CREATE OR REPLACE FUNCTION holdfast_1_standing(its_name text, its_nonce text)
+RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    the_line holdfast_lines := holdfast_1_lock(its_name);
+    one holdfast_contenders;
+BEGIN
+    SELECT * INTO one FROM holdfast_contenders
+        WHERE line = the_line.id AND nonce = its_nonce AND phase <> 'left';
+    IF one.nonce IS NULL THEN RETURN ARRAY['0', '0', '0', '-1']; END IF;
+    RETURN holdfast_1_standing_of(the_line, one, holdfast_1_now());
 END $$;
 
 -- Takes a contender out of its line and passes its place on. For that many milliseconds a delayed

@@ -58,11 +58,15 @@ BEGIN
 END $$;
 
 -- Told to its client, when this is committed: o, it is its turn; g, it is gone; w MILLISECONDS, it
--- is the stand-by, and nothing can be learnt before.
+-- is the stand-by, and nothing can be learnt before. Not while the server's queue of notifications is
+-- nearly full, because somebody listens and does not read: what comes then would fail the whole
+-- transaction at its end. Whoever is not told looks with its next renewal.
 CREATE OR REPLACE FUNCTION holdfast_1_tell(whom holdfast_contenders, word text) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM pg_notify('holdfast_' || whom.client, whom.nonce || ' ' || word);
+    IF pg_notification_queue_usage() < 0.9 THEN
+        PERFORM pg_notify('holdfast_' || whom.client, whom.nonce || ' ' || word);
+    END IF;
 END $$;
 
 -- The fence after the last one; nothing when that is a planted value.

@@ -1,7 +1,7 @@
--- Extends a lease, and admits whom a place is reserved for, or who may take a free one. Never
--- re-creates.
+-- Extends a lease up to new_end, and admits whom a place is reserved for, or who may take a free one.
+-- Never re-creates.
 CREATE OR REPLACE FUNCTION holdfast_1_renew_one(the_line holdfast_lines, one holdfast_contenders,
-                                                its_lease bigint, now bigint)
+                                                new_end bigint, now bigint)
 RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     room bigint;
@@ -12,7 +12,8 @@ BEGIN
         RETURN ARRAY['0', '0', '0', '-1'];
     END IF;
     IF one.phase IN ('waiting', 'lapsed') THEN
-        UPDATE holdfast_contenders SET phase = 'waiting', lease_end = now + its_lease * 1000
+        UPDATE holdfast_contenders
+            SET phase = 'waiting', lease_end = new_end, serial = one.serial
             WHERE line = one.line AND nonce = one.nonce;
         room := holdfast_1_advance(the_line, now, one.nonce);
         SELECT * INTO one FROM holdfast_contenders WHERE line = one.line AND nonce = one.nonce;
@@ -27,7 +28,7 @@ BEGIN
         UPDATE holdfast_lines SET last_fence = one.fence WHERE id = the_line.id;
     END IF;
     UPDATE holdfast_contenders SET phase = 'admitted', fence = one.fence, since = one.since,
-            lease_end = now + its_lease * 1000
+            lease_end = new_end, serial = one.serial
         WHERE line = one.line AND nonce = one.nonce;
     IF one.phase = 'waiting' THEN
         -- A barger left the line from wherever it stood: whoever is first now must know.
@@ -39,23 +40,30 @@ BEGIN
     RETURN ARRAY['3', one.ticket::text, one.fence::text, '-1'];
 END $$;
 
-CREATE OR REPLACE FUNCTION holdfast_1_renew(its_name text, its_nonce text, its_lease bigint)
+-- A copy that comes after a later renewal of the same contender only asks where it stands: it would
+-- shorten what the later one has lengthened.
+CREATE OR REPLACE FUNCTION holdfast_1_renew(its_name text, its_nonce text, its_lease bigint,
+                                            its_serial bigint)
 RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     the_line holdfast_lines := holdfast_1_lock(its_name);
+    now bigint := holdfast_1_now();
     one holdfast_contenders;
 BEGIN
     SELECT * INTO one FROM holdfast_contenders
         WHERE line = the_line.id AND nonce = its_nonce AND phase <> 'left';
     IF one.nonce IS NULL THEN RETURN ARRAY['0', '0', '0', '-1']; END IF;
-    RETURN holdfast_1_renew_one(the_line, one, its_lease, holdfast_1_now());
+    IF its_serial < one.serial THEN RETURN holdfast_1_standing_of(the_line, one, now); END IF;
+    one.serial := its_serial;
+    RETURN holdfast_1_renew_one(the_line, one, now + its_lease * 1000, now);
 END $$;
 
 -- Many in one transaction. Whoever asks sorts them by name, so that two never wait for each other.
-CREATE OR REPLACE FUNCTION holdfast_1_renew_all(names text[], nonces text[], leases bigint[])
+CREATE OR REPLACE FUNCTION holdfast_1_renew_all(names text[], nonces text[], leases bigint[],
+                                                serials bigint[])
 RETURNS SETOF text[] LANGUAGE plpgsql AS $$
 BEGIN
     FOR i IN 1 .. array_length(names, 1) LOOP
-        RETURN NEXT holdfast_1_renew(names[i], nonces[i], leases[i]);
+        RETURN NEXT holdfast_1_renew(names[i], nonces[i], leases[i], serials[i]);
     END LOOP;
 END $$;

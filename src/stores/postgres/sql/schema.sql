@@ -1,7 +1,7 @@
 -- !sql
 -- Everything that holdfast keeps and runs in a PostgreSQL database. Repeating it changes nothing.
--- The number in the functions' names is that of this layout: clients of another version of
--- holdfast bring functions of their own, and find the same rows.
+-- The number in the functions' names is made of their text: clients of another version of holdfast
+-- bring functions of their own, and find the same rows.
 
 -- Sent as one request, and so one transaction. Clients that find nothing yet come at the same time,
 -- and creating is not safe beside itself.

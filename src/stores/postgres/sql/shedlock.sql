@@ -30,6 +30,12 @@ BEGIN
             VALUES (its_name, holdfast_1_column(now), holdfast_1_column(now), '')
             ON CONFLICT DO NOTHING;
     END LOOP;
+    -- ShedLock writes UTC without a zone. In a column with one that is another instant in each zone of
+    -- a session.
+    IF pg_typeof(theirs.lock_until) <> 'timestamp'::regtype THEN
+        RAISE EXCEPTION 'shedlock.lock_until is %', pg_typeof(theirs.lock_until)
+            USING ERRCODE = 'HF001';
+    END IF;
     UPDATE holdfast_lines SET capacity = 1000000000, fairness = 'b'
         WHERE id = the_line.id AND (capacity, fairness) <> (1000000000, 'b');
     IF holdfast_1_moment(theirs.lock_until) > now THEN
@@ -85,23 +91,26 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION holdfast_1_shedlock_renew(its_line text, its_nonce text,
-                                                     its_lease bigint, its_name text)
+                                                     its_lease bigint, its_serial bigint,
+                                                     its_name text)
 RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     shared_name text := convert_from(decode(its_name, 'hex'), 'UTF8');
     line_id bytea := holdfast_1_from_shedlock(its_line, shared_name);
-    answer text[] := holdfast_1_renew(its_line, its_nonce, its_lease);
+    answer text[] := holdfast_1_renew(its_line, its_nonce, its_lease, its_serial);
 BEGIN
     PERFORM holdfast_1_to_shedlock(line_id, shared_name);
     RETURN answer;
 END $$;
 
 CREATE OR REPLACE FUNCTION holdfast_1_shedlock_renew_all(lines text[], nonces text[],
-                                                         leases bigint[], names text[])
+                                                         leases bigint[], serials bigint[],
+                                                         names text[])
 RETURNS SETOF text[] LANGUAGE plpgsql AS $$
 BEGIN
     FOR i IN 1 .. array_length(lines, 1) LOOP
-        RETURN NEXT holdfast_1_shedlock_renew(lines[i], nonces[i], leases[i], names[i]);
+        RETURN NEXT holdfast_1_shedlock_renew(lines[i], nonces[i], leases[i], serials[i],
+                                              names[i]);
     END LOOP;
 END $$;
 
@@ -129,13 +138,16 @@ BEGIN
     RETURN answer;
 END $$;
 
--- Who holds by ShedLock comes with name and owner as hexadecimal digits, behind a mark.
-CREATE OR REPLACE FUNCTION holdfast_1_shedlock_inspect(its_lines text, its_prefix text)
+-- Who holds by ShedLock comes with the first page, name and owner as hexadecimal digits behind a
+-- mark.
+CREATE OR REPLACE FUNCTION holdfast_1_shedlock_inspect(its_lines text, its_behind text,
+                                                       its_prefix text)
 RETURNS SETOF text[] LANGUAGE plpgsql AS $$
 DECLARE
     now bigint := holdfast_1_now();
 BEGIN
-    RETURN QUERY SELECT holdfast_1_inspect(its_lines);
+    RETURN QUERY SELECT holdfast_1_inspect(its_lines, its_behind);
+    IF its_behind <> '' THEN RETURN; END IF;
     RETURN QUERY SELECT ARRAY['%shedlock=' || encode(convert_to(name, 'UTF8'), 'hex'), '1000000000',
             'b', 'holder', repeat('0', 32), encode(convert_to(locked_by, 'UTF8'), 'hex'),
             '1000000000', '0', ((holdfast_1_moment(lock_until) - now) / 1000)::text, '', '0',

@@ -27,6 +27,7 @@ CREATE TABLE IF NOT EXISTS holdfast_contenders (
     owner     text    NOT NULL DEFAULT '',
     host      text    NOT NULL DEFAULT '',
     pid       integer NOT NULL DEFAULT 0,
+    serial    bigint  NOT NULL DEFAULT 0,   -- of its last renewal; an earlier one changes nothing
     PRIMARY KEY (line, nonce)
 );
 CREATE INDEX IF NOT EXISTS holdfast_contenders_in_order

@@ -5,6 +5,8 @@
 -- Our strings are read by GETEX. A GET would arm client tracking: a waiter is to be told of the
 -- lock alone, and a key for each nonce would fill the server's table.
 
+-- include rights.lua
+
 local gone, waiting, offered, admitted = 0, 1, 2, 3
 
 -- The hash tag as Redisson writes it, and the key of our records. `a` and `{a}` have one tag, but

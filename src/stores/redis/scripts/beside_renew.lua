@@ -1,3 +1,5 @@
+-- ARGV: lease, serial, and for each what stands in `renew`.
+
 -- The standing of one; nothing when it fails. Who believes to hold must be found to: it is never
 -- let in anew.
 local function renewed(verdict, admit)
@@ -5,14 +7,14 @@ local function renewed(verdict, admit)
     if lost or verdict.failure == 'withdrawn' then return gone, 0, -1 end
     if verdict.failure == 'fence' then return nil end
     if not verdict.fence then return waiting, 0, verdict.look end
-    admit(verdict)
+    if not verdict.late then admit(verdict) end
     return admitted, verdict.fence, -1
 end
 
 local function renew(judge, admit)
     local reply, failure = {}, nil
-    for i = 0, (#ARGV - 1) / 7 - 1 do
-        local at = 7 * i + 1
+    for i = 0, (#ARGV - 2) / 7 - 1 do
+        local at = 7 * i + 2
         local verdict = judge(KEYS[1], {
             nonce = ARGV[at + 1],
             believes = ARGV[at + 2],
@@ -22,6 +24,7 @@ local function renew(judge, admit)
             pid = ARGV[at + 6],
             reenter = ARGV[at + 7] == '1',
             lease = ARGV[1],
+            serial = ARGV[2],
         })
         local state, fence, look = renewed(verdict, admit)
         reply[3 * i + 1], reply[3 * i + 2], reply[3 * i + 3] = state, fence, look

@@ -16,6 +16,7 @@ local function judge_unhindered(verdict, tag, joined_fence)
     verdict.now, verdict.fence = now, joined_fence or now
     if joined_fence then return verdict end
 
+    need('SET', 'holdfast_fence:' .. tag)
     local last = redis.call('GETEX', 'holdfast_fence:' .. tag)
     if not last then return verdict end
     local number = string.find(last, '^%d+$') and tonumber(last)

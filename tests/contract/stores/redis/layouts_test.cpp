@@ -238,6 +238,26 @@ TEST_P(Redisson, AllWaitingReadersOfOneProcessComeInWithTheFirst) {
     leave = true;
 }
 
+TEST_P(Redisson, NoSharedLeaseIsLongerThanTheirWatchdogLeavesIt) {
+    auto table = client_.shared_mutex("table", {.lease = 60s});
+    EXPECT_EQ(error_of([&] { static_cast<void>(table.acquire_shared()); }), errc::invalid_argument);
+    table.acquire().release();
+
+    auto reader = client_.shared_mutex("table", {.lease = 30s}).acquire_shared();
+    EXPECT_FALSE(reader.lengthen(60s));
+    EXPECT_TRUE(reader.held());
+    // What a renewal of a Redisson reader does, without looking.
+    RedisServer::shared().command({"PEXPIRE", "t/table", "30000"});
+    const auto left = std::stol(RedisServer::shared().command({"PTTL", "t/table"}));
+    EXPECT_GE(left + 100, client_.inspect("table").at(0).holders.at(0).lease_left.count());
+    reader.release();
+
+    const auto patient = connect(url() + "&watchdog=90s");
+    EXPECT_TRUE(patient.shared_mutex("table", {.lease = 60s}).try_lock_shared());
+    EXPECT_EQ(error_of([&] { connect(RedisServer::shared().url() + "?watchdog=90s"); }),
+              errc::bad_configuration);
+}
+
 TEST_P(Redisson, AnOwnerThatReentersJoinsItsHold) {
     const LockOptions options{.owner = "alice", .reenter = true};
     auto outer = client_.mutex("orders", options).acquire();

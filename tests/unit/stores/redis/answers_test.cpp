@@ -103,8 +103,8 @@ TEST_F(TheAnswer, MayBeThatAResourceIsUsedOtherwise) {
     EXPECT_EQ(failure.code, errc::conflict);
     EXPECT_EQ(failure.effect, Effect::none);
     EXPECT_EQ(failure.sentence,
-              "b is in use as 5 permits, barging, and asked for as an exclusive or shared lock, "
-              "fifo; all users of a resource must agree");
+              "it is in use as 5 permits, barging, and asked for as an exclusive or shared lock, "
+              "fifo; all its users must agree");
 }
 
 TEST_F(TheAnswer, MayBeARefusal) {

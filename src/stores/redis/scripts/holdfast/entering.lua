@@ -25,14 +25,16 @@ local function enter(keys, args)
             local fence = next_fence(last)
             if not fence then return { 'fence', 0, last } end
             local lease_end = now + lease
+            expiry = prolonged(expiry, lease_end, fence)
+            if expiry then need('PEXPIREAT', key) end
             redis.call('HSET', key,
                 'head', cmsgpack.pack(capacity, fairness, held + weight, waiting, holders + 1,
                     joined, waiters, next_ticket + 1, math.min(earliest_end, lease_end),
                     waiters_expiry),
                 'fence', digits_of(fence),
                 nonce,
-                cmsgpack.pack('admitted', next_ticket, weight, fence, lease_end, 0, now) .. who)
-            expiry = prolonged(expiry, lease_end, fence)
+                cmsgpack.pack('admitted', next_ticket, weight, fence, lease_end, 0, now, 0) ..
+                    who)
             if expiry then
                 redis.call('HSET', key, 'expiry', expiry)
                 redis.call('PEXPIREAT', key, expiry)
@@ -79,7 +81,7 @@ local function enter(keys, args)
     local function newcomer(line, i)
         local at = 8 * i - 8
         local one = contender(args[at + 1], nil, 'gone', line.next_ticket, tonumber(args[at + 3]),
-            0, 0, 0, now, cmsgpack.unpack(args[at + 2]))
+            0, 0, 0, now, 0, cmsgpack.unpack(args[at + 2]))
         line.next_ticket = line.next_ticket + 1
         keep(line, one, args[at + 7])
         return one
@@ -120,7 +122,7 @@ local function enter(keys, args)
     local function enter(line, i)
         local known = line.known[nonce_of(i)]
         if known then
-            local state, fence, look_again = renew(line, known, args[8 * i - 1])
+            local state, fence, look_again = enter_again(line, known, args[8 * i - 1])
             return { state, known.ticket, fence, look_again }
         end
         advance(line)

@@ -1,7 +1,9 @@
 #!lua flags=no-writes
--- Who holds a resource and who waits for it. Shows nothing that is over.
--- KEYS[1]: {R}. Answers {} when nobody is there, else { capacity, fairness, holders, waiters },
--- both in ticket order, each { nonce, owner, weight, fence, lease left, host, pid, age, ticket }.
+-- Who holds a resource and who waits for it, a page at a time. Shows nothing that is over.
+-- KEYS[1]: {R}. ARGV: where the page begins, '' for the first.
+-- Answers {} when nobody is there, else { capacity, fairness, holders, waiters, next }: `next` is
+-- where the next page begins, '' behind the last. Each place is { nonce, owner, weight, fence, lease
+-- left, host, pid, age, ticket }, in no order; who moves meanwhile may be seen twice.
 
 -- include layout.lua
 
@@ -9,34 +11,44 @@ local head = redis.call('HGET', KEYS[1], 'head')
 if not head then return {} end
 
 -- include line.lua
--- include moving.lua
 
-local function all_waiters(line)
-    local fields = redis.call('HGETALL', line.records)
-    for i = 1, #fields, 2 do
-        local nonce = fields[i]
-        line.known[nonce] = contender(nonce, line.records, cmsgpack.unpack(fields[i + 1]))
-    end
-    local found = {}
-    for _, one in pairs(line.known) do
-        if is_waiter(one) and one.lease_end > now then found[#found + 1] = one end
-    end
-    return found
-end
+local PAGE = 500
 
-local function places(contenders)
-    table.sort(contenders, function(one, other) return one.ticket < other.ticket end)
-    local found = {}
-    for i, one in ipairs(contenders) do
-        found[i] = { one.nonce, one.owner, one.weight, one.fence, one.lease_end - now,
-            one.host, tonumber(one.pid) or 0, now - one.since, one.ticket }
-    end
-    return found
-end
-
--- Ends what is overdue in memory alone: nothing is saved.
 local line = line_of(KEYS[1], cmsgpack.unpack(head))
-end_overdue_holders(line)
-local holders, waiters = places(all_holders(line)), places(all_waiters(line))
-if #holders + #waiters == 0 then return {} end
-return { line.capacity, line.fairness, holders, waiters }
+local holders, waiters = {}, {}
+
+local function place_of(one)
+    return { one.nonce, one.owner, one.weight, one.fence, one.lease_end - now, one.host,
+        tonumber(one.pid) or 0, now - one.since, one.ticket }
+end
+
+-- One whose claim is over waits again as soon as somebody looks.
+local function show(one)
+    if one.lease_end <= now then return end
+    local unclaimed = one.phase == 'offered' and one.claim_end <= now
+    local places = is_holder(one) and not unclaimed and holders or waiters
+    places[#places + 1] = place_of(one)
+end
+
+-- Shows what the scan of a key comes upon. Answers where it goes on, '0' when it is through.
+local function scan(key, cursor)
+    local found = redis.call('HSCAN', key, cursor, 'COUNT', PAGE)
+    local fields = found[2]
+    for i = 1, #fields, 2 do
+        if #fields[i] == 32 then
+            show(contender(fields[i], key, cmsgpack.unpack(fields[i + 1])))
+        end
+    end
+    return found[1]
+end
+
+local which, cursor = string.match(ARGV[1], '^(%l)(%d+)$')
+if which ~= 'w' then
+    cursor = scan(line.key, cursor or '0')
+    if cursor ~= '0' then
+        return { line.capacity, line.fairness, holders, waiters, 'h' .. cursor }
+    end
+end
+if line.waiters > 0 then cursor = scan(line.records, cursor) end
+local rest = cursor == '0' and '' or 'w' .. cursor
+return { line.capacity, line.fairness, holders, waiters, rest }

@@ -11,12 +11,15 @@
 --
 --   head       capacity, fairness, held, waiting, holders, joined, waiters, next_ticket,
 --              earliest_end, waiters_expiry
---   contender  phase, ticket, weight, fence, lease_end, claim_end, since; who it is: client, owner,
+--   contender  phase, ticket, weight, fence, lease_end, claim_end, since, serial (of its latest
+--              renewal: an older one that comes late changes nothing); who it is: client, owner,
 --              host, pid
 --
 -- Enter, renew and leave do their usual case first, on these values alone, and return: one
 -- contender in a quiet line, where nobody waits and nothing has ended. The functions for all other
 -- cases are included behind that, for defining them costs as much as the calls of the usual case.
+
+-- include ../rights.lua
 
 local time = redis.call('TIME')
 local microseconds = time[1] * 1000000 + time[2]
@@ -27,6 +30,13 @@ local GONE, WAITING, OFFERED, ADMITTED = 0, 1, 2, 3
 
 -- How long an offered place stays reserved.
 local CLAIM_TIME = 1000
+
+-- So many are offered a place by one script at most, and so many dead ones taken out of line: the
+-- server does nothing else meanwhile. The claims, and whoever looks, go on with it.
+local MOST_OFFERS, MOST_REMOVALS = 100, 500
+
+-- So many of the first in line look when something ahead of them ends.
+local LOOKERS = 8
 
 -- 2^53 - 1, the highest fence.
 local NEVER = 9007199254740991

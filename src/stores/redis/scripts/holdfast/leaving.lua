@@ -16,6 +16,10 @@ local function leave(keys, args)
             earliest_end, waiters_expiry = cmsgpack.unpack(head)
         if waiters == 0 and now < earliest_end and joined == 0 then
             local _, phase, _, weight, fence = cmsgpack.unpack_limit(known, 4)
+            if holders > 1 or tombstone_time ~= '0' then
+                need('HSET', key)
+                need('HDEL', key)
+            end
             plant_tombstone()
             if holders == 1 then
                 redis.call('HDEL', key, 'head', nonce)
@@ -34,16 +38,19 @@ local function leave(keys, args)
             local next, record = unpack(redis.call('HGETALL', records))
             local alone = redis.call('ZRANGE', order, 0, -1)
             if next and alone[1] == next and not alone[2] then
-                local phase, ticket, weight, _, lease_end, _, since, client, owner, host, pid =
-                    cmsgpack.unpack(record)
+                local phase, ticket, weight, _, lease_end, _, since, serial, client, owner, host,
+                    pid = cmsgpack.unpack(record)
                 if phase == 'waiting' and lease_end > now then
                     local claim_end = now + CLAIM_TIME
+                    need('HSET', key)
+                    need('HDEL', key)
+                    need('DEL', order, records)
                     plant_tombstone()
                     redis.call('HSET', key,
                         'head', cmsgpack.pack(capacity, fairness, weight, 0, 1, 0, 0, next_ticket,
                             math.min(claim_end, lease_end), waiters_expiry),
                         next, cmsgpack.pack('offered', ticket, weight, 0, lease_end, claim_end,
-                            since, client, owner, host, pid))
+                            since, serial, client, owner, host, pid))
                     redis.call('HDEL', key, nonce)
                     redis.call('DEL', order, records)
                     redis.pcall('PUBLISH', 'holdfast:' .. client, next .. ' o')

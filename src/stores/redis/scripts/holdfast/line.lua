@@ -15,7 +15,7 @@
 --   lapsed    waiting, but it did not claim when it was its turn: passed over until it is heard of
 --   gone      in memory only
 local function contender(nonce, home, phase, ticket, weight, fence, lease_end, claim_end, since,
-                         client, owner, host, pid)
+                         serial, client, owner, host, pid)
     return {
         nonce = nonce,
         home = home, -- the key that it is stored in
@@ -26,6 +26,7 @@ local function contender(nonce, home, phase, ticket, weight, fence, lease_end, c
         lease_end = lease_end,
         claim_end = claim_end,
         since = since, -- when it was admitted, or entered while it is not
+        serial = serial, -- of its latest renewal
         client = client,
         owner = owner,
         host = host,
@@ -36,7 +37,7 @@ end
 
 local function encode(one)
     return cmsgpack.pack(one.phase, one.ticket, one.weight, one.fence, one.lease_end, one.claim_end,
-        one.since, one.client, one.owner, one.host, one.pid)
+        one.since, one.serial, one.client, one.owner, one.host, one.pid)
 end
 
 local function is_holder(one)
@@ -72,6 +73,8 @@ local function line_of(key, capacity, fairness, held, waiting, holders, joined, 
         lasting = 0, -- until when it must last for whoever was heard of
         waiters_expiry = waiters_expiry, -- of the waiters' keys
         loose = fairness == 'f', -- somebody may move that could not before
+        offers = 0, -- made by this script
+        removals = 0, -- of dead waiters, by this script
     }
 end
 
@@ -109,12 +112,25 @@ local function line_with(key, head)
     return line
 end
 
+-- All that may come of a line that is open, what is read between two writes too.
+local function need_rights(line)
+    need('HGETALL', line.key)
+    need('HSET', line.key)
+    need('HDEL', line.key)
+    need('PEXPIREAT', line.key)
+    need('ZADD', line.order)
+    need('ZREM', line.order)
+    need('ZRANGE', line.order)
+    need('DEL', line.order, line.records)
+end
+
 -- Opens a line with those of the nonces that are in it. `values` are those of head, fence, expiry
 -- and of the nonces in {R}, when they have been read already.
 local function open(key, nonces, values)
     values = values or redis.call('HMGET', key, 'head', 'fence', 'expiry', unpack(nonces))
     local line = line_with(key, values[1])
     line.fence, line.expiry = values[2], values[3]
+    need_rights(line)
     if not line.stored then return line end
     for i, nonce in ipairs(nonces) do
         local value = values[i + 3]

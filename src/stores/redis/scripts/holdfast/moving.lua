@@ -104,16 +104,29 @@ local function waiters_from(line, offset, count)
     return nonces
 end
 
+-- Too many are to be thrown out at once: whoever asks is to come again, and the last in line is
+-- told to ask, for it is the likeliest to live.
+local function stop_removing(line)
+    if line.unfinished then return end
+    line.unfinished = true
+    local last = redis.call('ZRANGE', line.order, -1, -1)
+    find_waiters(line, last)
+    local one = line.known[last[1]]
+    if one and one.phase == 'waiting' and not one.told then tell(line, one, 'w') end
+end
+
 -- Visits the waiters from the front until `visit` returns true, and throws out those whose lease
 -- has ended. Two are enough for most: the chosen and the stand-by.
 local function walk(line, visit)
     local offset, count, nonces = 0, 1, nil
     repeat
-        count = math.min(2 * count, 512)
+        count = math.min(2 * count, 128)
         nonces = waiters_from(line, offset, count)
         for _, nonce in ipairs(nonces) do
             local one = line.known[nonce]
             if one.lease_end <= line.now then
+                line.removals = line.removals + 1
+                if line.removals > MOST_REMOVALS then return stop_removing(line) end
                 remove_waiter(line, one)
                 tell(line, one, 'g')
             elseif visit(one) then
@@ -141,8 +154,18 @@ end
 
 -- How long the stand-by waits before it looks.
 local function look(line)
+    if line.unfinished then return 1 end
     if line.earliest_end == NEVER then return CLAIM_TIME end
     return math.max(line.earliest_end - line.now, 1)
+end
+
+-- How many wait ahead of it; nothing when they are many.
+local function few_ahead_of(line, one)
+    if one.unplaced then return line.waiters <= LOOKERS and line.waiters - 1 end
+    local first = redis.call('ZRANGE', line.order, 1, '+inf', 'BYSCORE', 'LIMIT', 0, LOOKERS)
+    for i, nonce in ipairs(first) do
+        if nonce == one.nonce then return i - 1 end
+    end
 end
 
 -- At the end of the line.
@@ -168,6 +191,7 @@ local function hear(line, one)
     line.placed = line.placed + redis.call('ZADD', line.order, one.ticket, one.nonce)
     one.phase = 'waiting'
     one.unplaced = false
+    one.changed = true
     line.waiting = line.waiting + one.weight
     line.loose = line.loose or line.fairness == 'f'
     line.first = nil
@@ -180,14 +204,16 @@ local function has_room(line, weight)
     return weight <= line.capacity - line.held
 end
 
--- Fifo: reserves places for the first in line until one does not fit. That is the stand-by.
+-- Fifo: reserves places for the first in line until one does not fit, or has to wait for the claims
+-- of so many. That is the stand-by.
 local function pass_on(line)
     line.first = false
     walk(line, function(one)
-        if not has_room(line, one.weight) then
+        if line.offers == MOST_OFFERS or not has_room(line, one.weight) then
             line.first = one
             return true
         end
+        line.offers = line.offers + 1
         remove_waiter(line, one)
         one.claim_end = line.now + CLAIM_TIME
         add_holder(line, one, 'offered')
@@ -200,19 +226,29 @@ end
 -- renewals, so that a long line of heavy contenders costs nothing each time.
 local function call_bargers(line)
     local reach, passed = 64, 0
-    local room, called = line.capacity - line.held, false
+    local room, called = line.capacity - line.held, 0
     line.first = false
     walk(line, function(one)
         line.first = line.first or one
         if one.weight <= room then
-            room, called = room - one.weight, true
+            room, called = room - one.weight, called + 1
             tell(line, one, 'o')
-            return false
+            return called == MOST_OFFERS
         end
-        if called and passed == 0 then tell(line, one, 'w') end
+        if called > 0 and passed == 0 then tell(line, one, 'w') end
         passed = passed + 1
         return room == 0 or passed == reach
     end)
+end
+
+-- One of those that were called has come. When there is room for more than are called at once, the
+-- next one that came within reach by that is called.
+local function call_next_barger(line)
+    local room = line.capacity - line.held
+    if room < MOST_OFFERS or line.placed < MOST_OFFERS then return end
+    local nonces = waiters_from(line, MOST_OFFERS - 1, 1)
+    local one = line.known[nonces[1]]
+    if one and one.phase == 'waiting' and one.weight <= room then tell(line, one, 'o') end
 end
 
 local function end_overdue_holders(line)
@@ -248,9 +284,14 @@ end
 
 -- What one that waits is answered: its state, fence and look.
 local function still_waiting(line, one)
-    if stand_by(line) ~= one then return WAITING, 0, -1 end
-    line.vacated = nil -- it learns from this answer that it is the stand-by
-    return WAITING, 0, look(line)
+    if stand_by(line) == one then
+        line.vacated = nil -- it learns from this answer that it is the stand-by
+        return WAITING, 0, look(line)
+    end
+    if line.unfinished then return WAITING, 0, look(line) end
+    -- The stand-by may be dead as well: the next ones look a claim time after each other.
+    local ahead = few_ahead_of(line, one)
+    return WAITING, 0, ahead and look(line) + ahead * CLAIM_TIME or -1
 end
 
 -- Admits whom a place is reserved for, or who may take a free one.
@@ -265,23 +306,59 @@ local function claim(line, one)
             remove_waiter(line, one)
         end
     end
-    if one.phase == 'admitted' then note_end(line, one) else admit(line, one) end
+    if one.phase == 'admitted' then
+        note_end(line, one)
+        return ADMITTED, one.fence, -1
+    end
+    admit(line, one)
+    -- More may fit than could be told at once.
+    if line.fairness == 'f' then advance(line) else call_next_barger(line) end
     return ADMITTED, one.fence, -1
 end
 
--- Extends a lease and claims what is offered; never re-creates.
-local function renew(line, one, lease)
+-- Where one stands that is in line. Nothing is reserved for one that was passed over, nor under
+-- barging: its renewal decides.
+local function stand(line, one)
+    -- A claim stands as long as nobody else came for the place.
+    if one.phase ~= 'offered' then advance(line) end
+    if one.phase == 'offered' then return OFFERED, 0, -1 end
+    if one.phase == 'admitted' then return ADMITTED, one.fence, -1 end
+    local unreserved = one.phase == 'lapsed' or line.fairness == 'b'
+    if unreserved and has_room(line, one.weight) then return OFFERED, 0, -1 end
+    return still_waiting(line, one)
+end
+
+-- Does what `answer` does with one that is in line, and answers what that does; never re-creates.
+local function answer_to(line, one, answer)
     local state, fence, look_again = GONE, 0, -1
     if one and one.phase ~= 'gone' then
         if one.lease_end > line.now then
-            keep(line, one, lease)
-            state, fence, look_again = claim(line, one)
+            state, fence, look_again = answer(line, one)
         else
             take_out(line, one)
         end
     end
     if one then one.told = nil end -- it learns of its own turn from this answer
     return state, fence, look_again
+end
+
+-- Extends a lease and claims what is offered. A copy of an older renewal that comes late changes
+-- nothing: it would cut short what a newer one has lengthened.
+local function renew(line, one, lease, serial)
+    return answer_to(line, one, function()
+        if serial < one.serial then return stand(line, one) end
+        one.serial = serial
+        keep(line, one, lease)
+        return claim(line, one)
+    end)
+end
+
+-- The same for a copy of its enter, which may come after any renewal, and cuts nothing short.
+local function enter_again(line, one, lease)
+    return answer_to(line, one, function()
+        keep(line, one, math.max(lease, one.lease_end - line.now))
+        return claim(line, one)
+    end)
 end
 
 -- Ending --------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ local value = redis.call('GET', name)
 local is_there = value == nonce
 if broken ~= '' then is_there = value and redis.sha1hex(value) == broken end  -- as inspect tells
 local fence = is_there and fence_beside(holds, value) or 0
+if is_there then need('DEL', name, holds) end
 if lifetime_ms ~= '0' then
     redis.call('SET', 'holdfast_left:' .. tag .. ':' .. nonce, '1', 'PX', lifetime_ms)
 end

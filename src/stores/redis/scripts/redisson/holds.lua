@@ -15,7 +15,9 @@ end
 local function believed(lock, record)
     local mode, owner, fence = string.match(record, '^(%l)(%S+) (%d+) ')
     local count = mode and count_of(lock, mode, owner)
-    return count and {mode = mode, owner = owner, count = count, fence = tonumber(fence)}
+    return count and {
+        mode = mode, owner = owner, count = count, fence = tonumber(fence), record = record,
+    }
 end
 
 local function hold_of(lock, nonce)

@@ -19,6 +19,8 @@ end
 
 local lock, nonce, lifetime_ms, broken = lock_at(KEYS[1]), ARGV[1], ARGV[2], ARGV[3]
 local hold
+need_rights(lock)
+if lifetime_ms ~= '0' then need('SET', 'holdfast_left:' .. lock.tag .. ':' .. nonce) end
 if broken ~= '' then
     hold = break_field(lock, broken)
 else

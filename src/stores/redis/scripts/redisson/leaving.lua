@@ -38,10 +38,11 @@ end
 -- Takes the hold's field away, whatever its count. Gives whether the lock went with it: what others
 -- have on it lives on.
 local function remove(lock, hold)
+    local fields = redis.call('HLEN', lock.name)
     for read = 1, hold.mode == 'r' and hold.count or 0 do
         redis.call('DEL', timeout_key(lock, hold.owner, read))
     end
-    if hold.mode == 'x' or redis.call('HLEN', lock.name) == 2 then return delete(lock, hold) end
+    if hold.mode == 'x' or fields == 2 then return delete(lock, hold) end
     redis.call('HDEL', lock.name, field_of(hold.mode, hold.owner))
     local longest, writing = look_at_others(lock)
     if writing then return false end  -- the lock's lease is the writer's, and not to be cut short

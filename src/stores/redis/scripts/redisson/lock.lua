@@ -8,6 +8,17 @@ local function lock_at(name)
     return {name = name, tag = tag, holds = holds}
 end
 
+-- All that may be done to the lock and beside it once something is written, but for the strings.
+local function need_rights(lock)
+    need('HGETALL', lock.name)
+    need('PTTL', lock.name)
+    need('HSET', lock.name)
+    need('HINCRBY', lock.name)
+    need('HDEL', lock.name)
+    need('PEXPIRE', lock.name)
+    need('DEL', lock.name, lock.holds)
+end
+
 local function field_of(mode, owner) return mode == 'w' and owner .. ':write' or owner end
 
 local function timeout_key(lock, owner, i)

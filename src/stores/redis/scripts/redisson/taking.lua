@@ -6,7 +6,7 @@ local function joinable(lock, contender)
     local records = redis.call('HGETALL', lock.holds)
     local stuck = false
     for i = 2, #records, 2 do
-        local host_size, text = string.match(records[i], '^%S+ %d+ %d+ %d+ (%d+) (.*)$')
+        local host_size, text = string.match(records[i], '^%S+ %d+ %d+ %d+ %d+ (%d+) (.*)$')
         local hold = text and string.sub(text, host_size + 1) == contender.owner and
                      believed(lock, records[i])
         if hold then
@@ -51,8 +51,11 @@ local function judge(name, contender)
     local found = redis.call('HMGET', name, 'mode', field_of(mode, owner))
     local hold = (found[2] or contender.reenter or contender.believes == 'h') and
                  hold_of(lock, contender.nonce)
+    need_rights(lock)
+    if mode == 'r' then need('SET', timeout_key(lock, owner, 1)) end
     if hold then
         verdict.repeated, verdict.fence = hold, hold.fence
+        verdict.late = is_late(contender, hold.record)
         return verdict
     end
     if contender.reenter then
@@ -68,11 +71,12 @@ local function judge(name, contender)
 end
 
 -- Leases `count` reads of an owner. Whichever of them leaves takes the last key away, as Redisson
--- does: so an earlier key's lease is never shorter than a later one's.
-local function lease_reads(lock, owner, count, lease)
+-- does: so an earlier key's lease is never shorter than a later one's, and only one that is alone may
+-- be cut short.
+local function lease_reads(lock, owner, count, lease, alone)
     for read = 1, count do
         local key = timeout_key(lock, owner, read)
-        if count == 1 or redis.call('PTTL', key) < tonumber(lease) then
+        if alone or redis.call('PTTL', key) < tonumber(lease) then
             redis.call('SET', key, '1', 'PX', lease)
         end
     end
@@ -85,29 +89,33 @@ local function expire(key, lease, alone)
     end
 end
 
-local function prolong(lock, hold, lease)
-    if hold.mode == 'r' then lease_reads(lock, hold.owner, hold.count, lease) end
-    local alone = hold.count == 1 and (hold.mode == 'x' or redis.call('HLEN', lock.name) == 2)
-    expire(lock.name, lease, alone)
+-- A copy of its enter may come after any renewal, and cuts nothing short.
+local function prolong(lock, hold, contender)
+    local lease = contender.lease
+    local single = hold.count == 1 and contender.serial
+    local alone = single and (hold.mode == 'x' or redis.call('HLEN', lock.name) == 2)
+    redis.call('HSET', lock.holds, contender.nonce, renewed_record(contender, hold.record))
     expire(lock.holds, lease, alone)
+    if hold.mode == 'r' then lease_reads(lock, hold.owner, hold.count, lease, single) end
+    expire(lock.name, lease, alone)
 end
 
 local function admit(verdict)
     local lock, contender, owner = verdict.lock, verdict.contender, verdict.owner
     local mode, lease = contender.mode, contender.lease
     if verdict.free then return admit_free(verdict) end
-    if verdict.repeated then return prolong(lock, verdict.repeated, lease) end
+    if verdict.repeated then return prolong(lock, verdict.repeated, contender) end
 
     if verdict.lost then forget_all(lock, mode, owner) end
-    if mode == 'r' then
-        redis.call('HSET', lock.name, owner, verdict.reads + 1)
-        lease_reads(lock, owner, verdict.reads + 1, lease)
-    else
-        redis.call('HINCRBY', lock.name, field_of(mode, owner), 1)
-    end
-    expire(lock.name, lease)
     local fence = verdict.joins and string.format('%.0f', verdict.fence) or
                   keep_fence(lock.tag, verdict.fence)
     redis.call('HSET', lock.holds, contender.nonce, record_of(mode .. owner, fence, verdict))
     expire(lock.holds, lease)
+    if mode == 'r' then
+        lease_reads(lock, owner, verdict.reads + 1, lease, verdict.reads == 0)
+        redis.call('HSET', lock.name, owner, verdict.reads + 1)
+    else
+        redis.call('HINCRBY', lock.name, field_of(mode, owner), 1)
+    end
+    expire(lock.name, lease)
 end

@@ -1,0 +1,171 @@
+#include <algorithm>
+
+#include "faults/redis_faults.hpp"
+#include "support/contender.hpp"
+
+/// Many in one line, and dead ones among them.
+namespace holdfast::test {
+namespace {
+
+using State = Standing::State;
+using Clock = std::chrono::steady_clock;
+
+class RedisCrowds : public RedisFaults {
+protected:
+    static Contender reader(std::chrono::milliseconds lease = long_lease) {
+        Contender one = PortUser::contender();
+        one.weight = 1;
+        one.form = Form::read_write;
+        one.lease = lease;
+        return one;
+    }
+    Ticket enter(const Contender& one) const { return user_.enter(one).value().front().ticket; }
+    std::vector<Ticket> enter_readers(std::size_t count,
+                                      std::chrono::milliseconds lease = long_lease) const {
+        std::vector<Pending<std::vector<Entry>>> pending;
+        for (std::size_t i = 0; i < count; ++i) {
+            const Contender one = reader(lease);
+            pending.push_back(user_.store().enter({&one, 1}));
+        }
+        std::vector<Ticket> tickets;
+        for (auto& one : pending) tickets.push_back(std::move(one).get().value().front().ticket);
+        return tickets;
+    }
+    Line line() const { return user_.store().look_at("orders").get().value().at(0); }
+    /// Who is admitted, or offered a place, as the server counts them: beside head, fence, expiry.
+    std::size_t holders() const { return std::stoul(server_.command({"HLEN", "{orders}"})) - 3; }
+    static bool has(const std::vector<Place>& places, const Ticket& ticket) {
+        return std::ranges::any_of(
+            places, [&](const Place& place) { return place.ticket.nonce == ticket.nonce; });
+    }
+
+    const PortUser user_{server_.url()};
+};
+
+TEST_F(RedisCrowds, AWaiterThatWasPassedOverAndAsksIsNextAgain) {
+    const Ticket holder = enter(PortUser::contender());
+    const Ticket passed_over = enter(PortUser::contender());
+    ASSERT_TRUE(user_.leave(holder).ok());
+    const Ticket other = enter(PortUser::contender());
+    ASSERT_TRUE(await([&] { return user_.standing(other) == State::offered; }))
+        << "once the claim time is over";
+    ASSERT_EQ(user_.renew(other), State::admitted);
+    EXPECT_EQ(user_.standing(passed_over), State::waiting);
+    ASSERT_TRUE(user_.leave(other).ok());
+    EXPECT_TRUE(has(line().holders, passed_over)) << "it is offered the place";
+}
+
+TEST_F(RedisCrowds, TheFirstFewInLineLookAClaimTimeAfterEachOther) {
+    Contender first = PortUser::contender();
+    first.lease = 10s;
+    enter(first);
+    std::chrono::nanoseconds last{0};
+    for (int i = 0; i < 8; ++i) {
+        const auto entered = user_.enter(PortUser::contender()).value().front();
+        ASSERT_TRUE(entered.standing.look_again) << i << " ahead of it";
+        EXPECT_GT(*entered.standing.look_again, last + 500ms) << i;
+        const auto asked = user_.store().standing(entered.ticket).get().value();
+        ASSERT_TRUE(asked.look_again) << i << " ahead of it";
+        last = *entered.standing.look_again;
+    }
+    EXPECT_FALSE(user_.enter(PortUser::contender()).value().front().standing.look_again);
+}
+
+TEST_F(RedisCrowds, AHolderAndTheFirstWaitersDeadTogetherCostAFewClaimTimes) {
+    Contender holder = PortUser::contender("holdfast/orders");
+    holder.lease = 1500ms;
+    enter(holder);
+    enter(PortUser::contender("holdfast/orders"));
+    enter(PortUser::contender("holdfast/orders"));
+    const auto start = Clock::now();
+    Acquiring living(rival(), "orders", {.lease = long_lease});
+    EXPECT_TRUE(living.is_over(15s)) << "a third of its lease is 20 s";
+    living.get().release();
+    EXPECT_LT(Clock::now() - start, 15s);
+}
+
+TEST_F(RedisCrowds, OneRequestOffersABoundedNumberOfPlacesAndTheClaimsOfferTheRest) {
+    constexpr std::size_t count = 2500;
+    const Ticket writer = enter(PortUser::contender());
+    const auto readers = enter_readers(count);
+    ASSERT_TRUE(user_.leave(writer).ok());
+    EXPECT_EQ(holders(), 100U);
+
+    // Over the claim time, some are passed over, and come in when they are heard of again.
+    std::size_t most = 0;
+    for (const Ticket& reader : readers) {
+        ASSERT_TRUE(await([&] {
+            const std::size_t before = holders();
+            const State state = user_.renew(reader);
+            const std::size_t after = holders();
+            if (after > before) most = std::max(most, after - before);
+            return state == State::admitted;
+        }));
+    }
+    EXPECT_EQ(holders(), count);
+    EXPECT_LE(most, 101U) << "itself among them, if it was passed over";
+    EXPECT_TRUE(line().waiters.empty());
+}
+
+TEST_F(RedisCrowds, ThousandsOfReadersAllComeInWithoutWaitingForTheirRenewals) {
+    constexpr int count = 2500;
+    for (const Fairness fairness : {Fairness::fifo, Fairness::barging}) {
+        const LockOptions options{.lease = long_lease, .fairness = fairness};
+        const Client ours = rival();
+        auto writer = rival().shared_mutex("table", options).acquire();
+        auto lock = ours.shared_mutex("table", options);
+        std::atomic<int> in{0};
+        std::vector<std::optional<Hold>> holds(count);
+        for (int i = 0; i < count; ++i) {
+            lock.async_acquire_shared([&, i](const std::exception_ptr& failure, Attempt attempt) {
+                if (!failure && attempt) holds[static_cast<std::size_t>(i)] = *std::move(attempt);
+                ++in;
+            });
+        }
+        ASSERT_TRUE(await([&] { return waiters_of(ours, "table") == count; }, 60s));
+        const auto released = Clock::now();
+        writer.release();
+        EXPECT_TRUE(await([&] { return in == count; }, 18s)) << in << " are in";
+        EXPECT_LT(Clock::now() - released, 18s) << "a third of the lease is 20 s";
+        holds.clear();
+    }
+}
+
+TEST_F(RedisCrowds, ALongLineIsListedInPagesAndInOrder) {
+    constexpr std::size_t count = 2500;
+    enter(PortUser::contender());
+    const auto tickets = enter_readers(count);
+    const auto before = scripts_run(server_);
+    const Line all_of_it = line();
+    EXPECT_GE(scripts_run(server_) - before, count / 1000) << "in one piece";
+    EXPECT_EQ(all_of_it.holders.size(), 1U);
+    ASSERT_EQ(all_of_it.waiters.size(), count);
+    for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(all_of_it.waiters[i].ticket.nonce, tickets[i].nonce) << i;
+    }
+}
+
+TEST_F(RedisCrowds, ACrowdOfDeadWaitersIsTakenOutInPartsAndTheLivingOneBehindThemGetsIn) {
+    const Ticket holder = enter(PortUser::contender("holdfast/orders"));
+    std::vector<Contender> crowd;
+    std::vector<Pending<std::vector<Entry>>> pending;
+    for (int i = 0; i < 1800; ++i) {
+        crowd.push_back(PortUser::contender("holdfast/orders"));
+        crowd.back().lease = 3s;
+        pending.push_back(user_.store().enter({&crowd.back(), 1}));
+    }
+    for (auto& one : pending) ASSERT_TRUE(std::move(one).get().ok());
+    const Client ours = rival();
+    Acquiring living(ours, "orders", {.lease = long_lease});
+    ASSERT_TRUE(await([&] {
+        const auto lines = rival().inspect("orders");
+        return lines.at(0).waiters.size() == 1;
+    })) << "the others' leases have ended";
+    const auto released = Clock::now();
+    ASSERT_TRUE(user_.leave(holder).ok());
+    living.get().release();
+    EXPECT_LT(Clock::now() - released, 10s) << "a third of its lease is 20 s";
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <sstream>
+
+#include "faults/redis_faults.hpp"
+
+/// Users of the server with the rights of docs/stores/redis.md, and with one of them missing.
+namespace holdfast::test {
+namespace {
+
+using State = Standing::State;
+
+/// As the documentation has them; `orders` for the names of the locks in the layouts of others.
+std::string documented_rights(const std::string& layout) {
+    if (layout == "holdfast") {
+        return "~{holdfast/* &holdfast:* +eval +evalsha +time +hmget +hset +hdel +hget +hgetall "
+               "+hscan +hlen +exists +set +del +pexpireat +zadd +zrange +zrem +zcard +publish "
+               "+subscribe +ping +echo +scan +client|setname +client|id";
+    }
+    const std::string plain =
+        "~orders* ~holdfast_* &__redis__:invalidate +eval +evalsha +time +get +set +getex +del "
+        "+pexpire +pttl +subscribe +ping +echo +scan +client|setname +client|id +client|tracking";
+    if (layout == "plain") return plain;
+    return plain +
+           " ~{orders* &redisson_* +hget +hset +hdel +hmget +hgetall +hlen +hexists +hincrby "
+           "+publish +spublish";
+}
+
+class RedisRights : public testing::TestWithParam<RedisLayout> {
+protected:
+    RedisRights() { load_scripts(server_); }
+
+    std::vector<std::string> rights() const {
+        std::istringstream words(documented_rights(GetParam().name));
+        return {std::istream_iterator<std::string>(words), {}};
+    }
+    void make_user(const std::vector<std::string>& rights) const {
+        Words words{"ACL", "SETUSER", "alice", "reset", "on", ">secret"};
+        words.insert(words.end(), rights.begin(), rights.end());
+        ASSERT_EQ(server_.command(words), "OK");
+    }
+    std::string url_of_user() const {
+        return "redis://alice:secret@127.0.0.1:" + std::to_string(server_.port()) +
+               GetParam().parameters();
+    }
+    std::string resource() const {
+        return GetParam().is_foreign() ? "orders/1" : "holdfast/orders/1";
+    }
+    Contender contender() const { return PortUser::contender(resource()); }
+    Contender reader() const {
+        Contender one = contender();
+        one.weight = 1;
+        one.form = Form::read_write;
+        one.lease = 20s;
+        return one;
+    }
+    bool has_shares() const { return GetParam().name != "plain"; }
+
+    /// Whatever is in the server, comparable; the fences of locks are for ever new.
+    std::string everything() const {
+        auto keys = keys_of(server_);
+        std::ranges::sort(keys);
+        std::string all_of_it;
+        for (const auto& key : keys) {
+            const bool lasting = server_.command({"PTTL", key}) == "-1";
+            all_of_it += key + (lasting ? " for ever" : "") + "=" + server_.command({"DUMP", key});
+        }
+        return all_of_it;
+    }
+
+    /// A verb that is refused has changed nothing.
+    template <class Verb>
+    void attempt(const std::string& what, Verb verb) {
+        const std::string before = everything();
+        const auto result = verb();
+        if (result.ok()) return;
+        refusals_.push_back(what + ": " + result.failure().sentence);
+        EXPECT_EQ(result.failure().code, errc::bad_configuration) << refusals_.back();
+        EXPECT_EQ(everything(), before) << refusals_.back();
+    }
+
+    /// All verbs of the user, with what an almighty one has put there before.
+    void use_all_verbs() {
+        const PortUser user(url_of_user());
+        const PortUser other(server_.url() + GetParam().parameters());
+        take_and_give_back(user);
+        wait_and_claim(user, other);
+        if (has_shares()) share(user, other);
+        attempt("inspect", [&] { return user.store().inspect(resource()).get(); });
+        server_.flush();
+    }
+    void take_and_give_back(const PortUser& user) {
+        const Contender one = contender();
+        attempt("enter", [&] { return user.enter(one); });
+        attempt("enter again", [&] { return user.enter(one); });
+        const Ticket ticket{one.resource, one.nonce, "x"};
+        attempt("renew", [&] { return user.store().renew({&ticket, 1}, long_lease).get(); });
+        attempt("standing", [&] { return user.store().standing(ticket).get(); });
+        attempt("leave", [&] { return user.leave(ticket); });
+        attempt("leave unheard", [&] { return user.leave({one.resource, one.nonce, {}}); });
+    }
+    void wait_and_claim(const PortUser& user, const PortUser& other) {
+        const Ticket holder = other.enter(contender()).value().front().ticket;
+        const Contender one = contender();
+        attempt("enter behind", [&] { return user.enter(one); });
+        const Ticket ticket{one.resource, one.nonce, "x"};
+        attempt("standing behind", [&] { return user.store().standing(ticket).get(); });
+        attempt("renew behind", [&] { return user.store().renew({&ticket, 1}, 20s).get(); });
+        const Contender another = contender();
+        ASSERT_TRUE(other.enter(another).ok());
+        const Contender brief = contender();
+        attempt("enter last", [&] { return user.enter(brief); });
+        attempt("leave waiting", [&] { return user.leave({brief.resource, brief.nonce, "x"}); });
+        ASSERT_TRUE(other.leave({another.resource, another.nonce, "x"}).ok());
+        ASSERT_TRUE(other.leave(holder).ok());
+        attempt("claim", [&] { return user.store().renew({&ticket, 1}, 20s).get(); });
+        const Ticket third = other.enter(contender()).value().front().ticket;
+        attempt("hand over", [&] { return user.leave(ticket); });
+        ASSERT_TRUE(other.leave(third).ok());
+        server_.flush();
+    }
+    void share(const PortUser& user, const PortUser& other) {
+        const Ticket first = other.enter(reader()).value().front().ticket;
+        const Contender one = reader();
+        attempt("enter beside", [&] { return user.enter(one); });
+        const Ticket ticket{one.resource, one.nonce, "r"};
+        attempt("renew beside", [&] { return user.store().renew({&ticket, 1}, 20s).get(); });
+        attempt("leave the other", [&] { return user.leave(ticket); });
+        ASSERT_TRUE(other.leave(first).ok());
+        attempt("enter alone", [&] { return user.enter(one); });
+        attempt("leave alone", [&] { return user.leave(ticket); });
+        server_.flush();
+    }
+
+    RedisServer server_;
+    std::vector<std::string> refusals_;
+};
+HOLDFAST_FOR_EACH_REDIS_LAYOUT(RedisRights);
+
+TEST_P(RedisRights, WhatTheDocumentationListsIsEnoughForEveryVerb) {
+    make_user(rights());
+    use_all_verbs();
+    EXPECT_EQ(testing::PrintToString(refusals_), "{}");
+}
+
+TEST_P(RedisRights, WhatTheDocumentationListsIsEnoughToWaitAndBeWoken) {
+    make_user(rights());
+    const Client ours = connect(url_of_user());
+    auto holder = connect(server_.url() + GetParam().parameters()).mutex("orders").acquire();
+    const auto counting = std::make_shared<Counting>();
+    const Client waiting_client = connect(url_of_user(), {.observer = counting});
+    Acquiring waiting(waiting_client, "orders", {.lease = long_lease});
+    ASSERT_TRUE(await([&] { return counting->waits == 1; }));
+    ASSERT_TRUE(await([&] {
+        return server_.command({"CLIENT", "LIST", "TYPE", "pubsub"}).find("user=alice") !=
+               std::string::npos;
+    }));
+    holder.release();
+    EXPECT_TRUE(waiting.get().held());
+}
+
+TEST_P(RedisRights, WithoutOneOfThemNothingIsHalfWritten) {
+    for (const std::string& missing : rights()) {
+        // Without these there are no scripts at all, or no connection.
+        if (missing == "+eval" || missing == "+evalsha" || missing == "+echo") continue;
+        SCOPED_TRACE("without " + missing);
+        auto some = rights();
+        std::erase(some, missing);
+        make_user(some);
+        use_all_verbs();
+        if (HasFailure()) return;
+    }
+}
+
+}  // namespace
+}  // namespace holdfast::test

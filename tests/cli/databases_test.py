@@ -5,8 +5,9 @@ import signal
 import sys
 import unittest
 
+from at_a_terminal import Terminal
 from database_server import MariadbServer, PostgresServer
-from program import Driven, children, until
+from program import PROGRAM, Driven, children, until
 
 
 class OnADatabase:
@@ -92,6 +93,18 @@ class OnPostgres(OnADatabase, Driven):
     def test_a_schema_says_where_it_is_made(self):
         statements = self.call("schema", self.server.url() + "?schema=team")[1]
         self.assertTrue(statements.startswith('SET search_path = "team";\n'), statements[:80])
+
+    def test_a_long_sweep_shows_at_a_terminal_how_far_it_is(self):
+        self.call("list")
+        self.server.run("""
+            INSERT INTO holdfast_lines (id, name, last_fence)
+            SELECT sha256(convert_to(i::text, 'UTF8')), i::text, 1
+            FROM generate_series(1, 100000) i""")
+        terminal = Terminal([os.path.abspath(PROGRAM), "sweep"], self.folder, self.environment)
+        self.addCleanup(os.close, terminal.master)
+        terminal.read(r"sweeping: [0-9]+ %, removed: contenders 0, resources [0-9]+")
+        terminal.read(r"\r\x1b\[Kremoved: contenders 0, resources 100000\r\n")
+        os.waitpid(terminal.leader, 0)
 
     def test_nothing_that_may_block_is_asked_of_kerberos(self):
         """Whoever reads its settings here stands still for ever."""

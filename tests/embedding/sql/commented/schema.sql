@@ -1,0 +1,3 @@
+-- !sql
+-- Everything, in other words.
+-- include part.sql

@@ -1,0 +1,3 @@
+-- !sql
+-- Everything.
+-- include part.sql

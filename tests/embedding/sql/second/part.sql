@@ -1,0 +1,1 @@
+CREATE FUNCTION holdfast_1_enter() AS 'SELECT 2';

@@ -193,7 +193,7 @@ std::vector<Scheme> schemes() {
 #ifdef HOLDFAST_STORE_MYSQL
         {"mysql",
          open_mysql,
-         {"layout", "password_file", "tls", "tls_ca", "tls_cert", "tls_key"},
+         {"layout", "password_file", "tls", "tls_ca", "tls_cert", "tls_key", "zone"},
          {"shedlock"},
          mysql::scripts::schema,
          mysql::scripts::schema_shedlock},

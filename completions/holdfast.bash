@@ -1,17 +1,18 @@
 # Completion of holdfast for bash. Needs nothing else, and uses bash-completion where it is loaded.
 
-_holdfast_commands=(run list show break schema sweep)
+_holdfast_commands=(run list show break schema sweep help)
 
 _holdfast_options_of() {
     case $1 in
     run)
-        printf '%s\n' -n --nonblock -w --wait -E --conflict-exit-code -s --shared -x -e --exclusive \
+        printf '%s\n' -n --nb --nonblock -w --wait --timeout -E --conflict-exit-code -s --shared -x -e --exclusive \
             -j --slots -c --command -o --close -S --store --lease --fairness --owner --reenter \
-            --on-lost -k --kill-after --max-time --verbose -h --help
+            --on-lost -k --kill-after --max-time --leftovers --verbose -h --help
         ;;
     list | show) printf '%s\n' --json -S --store -h --help ;;
     break) printf '%s\n' --fence -S --store -h --help ;;
     schema | sweep) printf '%s\n' -S --store -h --help ;;
+    help) printf '%s\n' -h --help ;;
     *) printf '%s\n' --version -h --help ;;
     esac
 }
@@ -19,8 +20,8 @@ _holdfast_options_of() {
 # Whether the option's value is the next word: -w 5, -sw 5, --wait 5; not -w5, --wait=5.
 _holdfast_takes_next() {
     case $1 in
-    --wait | --conflict-exit-code | --slots | --command | --store | --lease | --fairness | \
-        --owner | --on-lost | --kill-after | --max-time | --fence) ;;
+    --wait | --timeout | --conflict-exit-code | --slots | --command | --store | --lease | --fairness | \
+        --owner | --on-lost | --kill-after | --max-time | --leftovers | --fence) ;;
     -[wEjcSk] | -[nsxeo]*[wEjcSk]) ;;
     *) return 1 ;;
     esac
@@ -109,6 +110,7 @@ _holdfast_offer_values() {
     case $1 in
     --fairness) _holdfast_offer fifo barging ;;
     --on-lost) _holdfast_offer term kill ignore ;;
+    --leftovers) _holdfast_offer leave wait end ;;
     --store | -*S) _holdfast_offer_stores ;;
     esac
 }
@@ -187,6 +189,8 @@ _holdfast_answer() {
         elif [[ $command == schema || $command == sweep ]]; then
             _holdfast_offer_stores
             _holdfast_offer postgres:// mysql://
+        elif [[ $command == help ]]; then
+            [[ $named ]] || _holdfast_offer "${_holdfast_commands[@]}"
         elif [[ $command == run || ! $named ]]; then
             _holdfast_offer_names
         fi

@@ -1,11 +1,13 @@
 #include "cli/command.hpp"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -42,6 +44,14 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     return result;
 }
 
+/// By the kernel, so that it does not go on alone when the wrapper and the warden are killed at one
+/// moment. What it has started then is in nobody's hands.
+void end_with(pid_t warden) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // It may have ended before the kernel was told.
+    if (getppid() != warden) std::_Exit(success);
+}
+
 }  // namespace
 
 bool has_terminal() {
@@ -50,8 +60,9 @@ bool has_terminal() {
     return terminal >= 0;
 }
 
-void become_command(const RunOptions& options, const Signals& signals, Pact& pact) {
+void become_command(const RunOptions& options, const Signals& signals, Pact& pact, pid_t warden) {
     pact.become_command();
+    if (options.on_lost != OnLost::ignore) end_with(warden);
     // Before the word: what the terminal sends until then is kept for the command.
     if (!has_terminal()) setpgid(0, 0);
     auto words = options.command;

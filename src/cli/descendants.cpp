@@ -40,6 +40,11 @@ std::optional<int> reap(pid_t child) noexcept {
     return found;
 }
 
+bool has_children() noexcept {
+    siginfo_t ended{};
+    return waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 bool Ending::round() {
     last_round_ = boot_time_now();
     if (!kill_ && last_round_ >= kill_at_) {
@@ -80,7 +85,11 @@ bool Ending::reach(pid_t process, pid_t parent) {
 }
 
 bool Ending::signal(int process_descriptor, pid_t process) {
-    if (kill_) return send_signal(process_descriptor, SIGKILL) || errno != EPERM;
+    if (kill_) {
+        if (send_signal(process_descriptor, SIGKILL) || errno != EPERM) return true;
+        out_of_reach_ = true;
+        return false;
+    }
     if (!told_.insert(process).second) return true;
     if (!send_signal(process_descriptor, SIGTERM)) return errno != EPERM;
     // A stopped one would not hear of it.

@@ -18,6 +18,9 @@ void adopt_orphans();
 /// Lets all children go that have ended; the status of `child`, if it is one of them.
 std::optional<int> reap(pid_t child) noexcept;
 
+/// Whether there is a child, be it ended or not. Whoever adopts orphans has no descendant without.
+bool has_children() noexcept;
+
 /// Ends all descendants of this process, however deep and in whatever session or process group:
 /// TERM, and KILL to those that are left at `kill_at`. Those that changed their user are out of
 /// reach. Call round(), and again at next_round(), until it says that none is left.
@@ -35,6 +38,8 @@ public:
     BootTime next_round() const noexcept { return next_round_; }
     /// Whether it is past TERM.
     bool killing() const noexcept { return kill_; }
+    /// Whether KILL was refused for one of them.
+    bool out_of_reach() const noexcept { return out_of_reach_; }
 
 private:
     bool reach(pid_t process, pid_t parent);
@@ -43,6 +48,7 @@ private:
     BootTime kill_at_;
     pid_t spared_;
     bool kill_ = false;
+    bool out_of_reach_ = false;
     std::set<pid_t> told_;
     std::chrono::milliseconds pause_{1};
     BootTime last_round_{0};

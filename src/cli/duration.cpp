@@ -36,6 +36,8 @@ std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text) {
 
 std::string show_duration(std::chrono::nanoseconds duration) {
     const double seconds = std::chrono::duration<double>(duration).count();
+    // Not rounded to nought: nobody has given that.
+    if (seconds > 0 && seconds < 0.001) return fmt::format("{:.1g} ms", seconds * 1000);
     if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1000);
     if (seconds < 600) return fmt::format("{:.1f} s", seconds);
     if (seconds < 2 * 3600) return fmt::format("{:.0f} min", seconds / 60);

@@ -2,6 +2,7 @@
 
 #include <exception>
 
+#include "cli/output.hpp"
 #include "cli/say.hpp"
 
 namespace holdfast::cli {
@@ -19,10 +20,10 @@ ExitCode exit_code_of(const Error& error) {
         case errc::conflict:
         case errc::corrupt:
             return bad_configuration;
+        // Lost by one that held nothing yet; of a hold's own loss its command's end tells.
         case errc::unreachable:
-            return unreachable;
         case errc::lost:
-            return hold_lost;
+            return unreachable;
         case errc::cancelled:
             return not_acquired;
         case errc::inherited:
@@ -37,6 +38,8 @@ int exit_code_of(const std::function<int()>& work) {
     } catch (const Error& error) {
         say(error.what());
         return exit_code_of(error);
+    } catch (const NotWritten&) {
+        return not_written;
     } catch (const std::exception& error) {
         say(error.what());
         return internal_error;

@@ -14,8 +14,9 @@ enum ExitCode : int {
     usage = 64,
     unreachable = 69,
     internal_error = 70,
+    not_written = 74,
     not_acquired = 75,
-    hold_lost = 76,
+    hold_lost = 76,  ///< a command has run, and what it did may be half done
     bad_configuration = 78,
     timed_out = 124,
     cannot_execute = 126,

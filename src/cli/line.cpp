@@ -13,21 +13,6 @@ bool is_option(std::string_view word) {
     return word.size() > 1 && word.starts_with('-');
 }
 
-bool has_value(const CLI::App& run, const std::string& option) {
-    const CLI::Option* const known = run.get_option_no_throw(option);
-    return known != nullptr && known->get_items_expected_max() > 0;
-}
-
-/// Whether the option's value is the next word: `-w 5`, `-sw 5`, `--wait 5`; not `-w5`, `--wait=5`.
-bool takes_next(const CLI::App& run, std::string_view word) {
-    if (word.starts_with("--")) return has_value(run, std::string(word));
-    const auto letters = word.substr(1);
-    const auto with_value = std::ranges::find_if(letters, [&](char letter) {
-        return has_value(run, std::string{'-', letter});
-    });
-    return with_value != letters.end() && with_value + 1 == letters.end();
-}
-
 /// How many words are ours in a line without a `--`.
 std::size_t count_ours(Words words, const CLI::App& run) {
     bool named = false;
@@ -63,13 +48,39 @@ void append(std::string& text, Words words) {
     for (const char* const word : words) text += " " + for_shell(without_passwords(word));
 }
 
+/// Where the command is parted from ours. What starts with a dash is no command, but a name, if
+/// there is another one behind it.
+Words::iterator separator_in(Words words) {
+    constexpr std::string_view separator = "--";
+    const auto first = std::ranges::find(words, separator);
+    if (words.end() - first < 2 || !is_option(*(first + 1)) || *(first + 1) == separator) {
+        return first;
+    }
+    const auto second = std::find(first + 1, words.end(), separator);
+    return second == words.end() ? first : second;
+}
+
 }  // namespace
+
+bool has_value(const CLI::App& command, const std::string& option) {
+    const CLI::Option* const known = command.get_option_no_throw(option);
+    return known != nullptr && known->get_items_expected_max() > 0;
+}
+
+bool takes_next(const CLI::App& command, std::string_view word) {
+    if (word.starts_with("--")) return has_value(command, std::string(word));
+    const auto letters = word.substr(1);
+    const auto with_value = std::ranges::find_if(letters, [&](char letter) {
+        return has_value(command, std::string{'-', letter});
+    });
+    return with_value != letters.end() && with_value + 1 == letters.end();
+}
 
 Line split(Words words, const CLI::App& run) {
     if (words.size() < 2 || words[1] != run.get_name()) {
         return {.ours = words, .command = {}, .separated = false};
     }
-    const auto separator = std::ranges::find(words, std::string_view("--"));
+    const auto separator = separator_in(words);
     const auto before = static_cast<std::size_t>(separator - words.begin());
     if (separator != words.end()) {
         return {

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace holdfast::cli {
 
@@ -17,8 +18,14 @@ struct Line {
 
 /// Splits the program's words. Where a `run` forgot the `--`, the command is taken to start at the
 /// second word that is no option of ours: one name is the rule. Elsewhere all words are ours, and
-/// a `--` is the parser's: the name behind it may start with a dash.
+/// a `--` is the parser's: the name behind it may start with a dash. So it may in a `run` between
+/// a first `--` and a second one.
 Line split(Words words, const CLI::App& run);
+
+/// Whether a value belongs to the option.
+bool has_value(const CLI::App& command, const std::string& option);
+/// Whether the option's value is the next word: `-w 5`, `-sw 5`, `--wait 5`; not `-w5`, `--wait=5`.
+bool takes_next(const CLI::App& command, std::string_view word);
 
 /// The line as it should have been typed, for a shell, without the passwords of its URLs.
 std::string with_separator(const Line& line);

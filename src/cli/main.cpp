@@ -23,6 +23,7 @@
 #include "cli/help.hpp"
 #include "cli/line.hpp"
 #include "cli/list.hpp"
+#include "cli/mistyped.hpp"
 #include "cli/output.hpp"
 #include "cli/run.hpp"
 #include "cli/say.hpp"
@@ -42,7 +43,7 @@ constexpr const char* examples = R"(Examples:
   holdfast show backup                             the same of one, and where and since when
   holdfast break backup --fence 1790000000000000   end that hold
 
-More of each: holdfast COMMAND --help)";
+More of each: holdfast help COMMAND)";
 
 /// Who closed one of the three (2>&-) would have the store's file opened in its place, and our
 /// lines written into it. Read only, so that writing still fails; closed again for the command.
@@ -54,8 +55,9 @@ void occupy_standard_descriptors() {
     if (descriptor >= 0) close(descriptor);
 }
 
-int refuse_usage(const std::string& sentence) {
-    say(without_passwords(sentence) + "; see holdfast --help");
+/// `about` is the command that was asked for; empty if it is none of ours.
+int refuse_usage(const std::string& sentence, const std::string& about = "run ") {
+    say(without_passwords(sentence) + "; see holdfast " + about + "--help");
     return usage;
 }
 
@@ -67,11 +69,10 @@ int refuse_unseparated(const Line& line) {
     return usage;
 }
 
-int refuse_unparsed(const CLI::ParseError& error, const Line& line) {
+int refuse_ours(const std::string& sentence, const Line& line, const std::string& about) {
     // Without the line as it should be: with what is wrong here it would be wrong too.
     const bool forgotten = !line.separated && !line.command.empty();
-    return refuse_usage(error.what() +
-                        std::string(forgotten ? "; and put -- before the command" : ""));
+    return refuse_usage(sentence + (forgotten ? "; and put -- before the command" : ""), about);
 }
 
 std::vector<std::string> commands_of(const CLI::App& program) {
@@ -83,21 +84,36 @@ std::vector<std::string> commands_of(const CLI::App& program) {
     return names;
 }
 
+/// The command that was asked for, if it is one of ours; otherwise the program itself.
+const CLI::App& asked_for(const CLI::App& program, Words ours) {
+    const auto known = commands_of(program);
+    const bool is_known = ours.size() > 1 && std::ranges::find(known, ours[1]) != known.end();
+    return is_known ? *program.get_subcommand(ours[1]) : program;
+}
+
+std::string unknown_command(const std::string& word, const std::vector<std::string>& known) {
+    const std::string meant = nearest(word, known);
+    return fmt::format("there is no command '{}'{}; there are: {}", word,
+                       meant.empty() ? "" : ", did you mean " + meant + "?",
+                       fmt::join(known, ", "));
+}
+
 /// What the parser would say something misleading about, or nothing at all; empty if all is well.
 std::string misunderstood(const CLI::App& program, Words ours) {
-    const auto known = commands_of(program);
-    if (ours.size() > 1 && ours[1][0] != '-' && std::ranges::find(known, ours[1]) == known.end()) {
-        return fmt::format("there is no command '{}'; there are: {}", ours[1],
-                           fmt::join(known, ", "));
+    const CLI::App& command = asked_for(program, ours);
+    const bool is_program = &command == &program;
+    if (ours.size() > 1 && ours[1][0] != '-' && is_program) {
+        return unknown_command(ours[1], commands_of(program));
     }
-    for (const std::string_view word : ours) {
+    const Words options = ours.subspan(std::min<std::size_t>(ours.size(), is_program ? 1 : 2));
+    for (const std::string_view word : options) {
         if (word == "--") break;
         // The parser would take the next word for the value: --store=$UNSET NAME.
         if (word.starts_with("--") && word.find('=') == word.size() - 1) {
             return fmt::format("{} has an empty value", word);
         }
     }
-    return {};
+    return unknown_option(options, command).value_or("");
 }
 
 /// As flock(1) has it: $SHELL, or the standard one.
@@ -133,8 +149,10 @@ int print_help(const CLI::App& program, const CLI::Success& help_or_version) {
 /// Fills the options of the command that was asked for; or says how the program shall end, because
 /// it was not understood, or only asked for help.
 std::optional<int> parse(CLI::App& program, const Line& line) {
+    const CLI::App& command = asked_for(program, line.ours);
+    const std::string about = &command == &program ? "" : command.get_name() + " ";
     if (const auto sentence = misunderstood(program, line.ours); !sentence.empty()) {
-        return refuse_usage(sentence);
+        return refuse_ours(sentence, line, about);
     }
     try {
         program.parse(static_cast<int>(line.ours.size()), line.ours.data());
@@ -142,8 +160,26 @@ std::optional<int> parse(CLI::App& program, const Line& line) {
     } catch (const CLI::Success& help_or_version) {
         return print_help(program, help_or_version);
     } catch (const CLI::ParseError& error) {
-        return refuse_unparsed(error, line);
+        return refuse_ours(error.what(), line, about);
     }
+}
+
+/// `holdfast help [COMMAND]`, for those who expect it.
+void add_help(CLI::App& program, std::string& about) {
+    CLI::App* const command = program.add_subcommand("help", "Show the help of a command");
+    command->formatter(std::make_shared<HelpWithUsage>("holdfast help [COMMAND]"));
+    command->add_option("COMMAND", about, "The command; the program itself unless given");
+}
+
+/// `help COMMAND` as `COMMAND --help`; other words as they are.
+std::vector<char*> with_help_as_option(Words words) {
+    static char option[] = "--help";
+    std::vector<char*> result(words.begin(), words.end());
+    const bool is_help = words.size() > 1 && words.size() < 4 && words[1] == std::string("help");
+    if (!is_help || (words.size() == 3 && words[2][0] == '-')) return result;
+    result.erase(result.begin() + 1);
+    result.push_back(option);
+    return result;
 }
 
 /// A command of ours: whether it was asked for, on which store, and what it does then.
@@ -153,7 +189,9 @@ struct Choice {
     std::function<int()> act;
 };
 
-int dispatch(Words words) {
+int dispatch(Words typed) {
+    const std::vector<char*> understood = with_help_as_option(typed);
+    const Words words(understood);
     CLI::App program{"Distributed locks on the store that you already run.", "holdfast"};
     program.set_version_flag("--version", fmt::format("holdfast {}", version()));
     program.require_subcommand(1);
@@ -165,6 +203,7 @@ int dispatch(Words words) {
     BreakOptions break_options;
     SchemaOptions schema_options;
     SweepOptions sweep_options;
+    std::string help_about;
     Line line;
     const std::array choices{
         Choice{add_run(program, run_options), run_options.store,
@@ -181,11 +220,12 @@ int dispatch(Words words) {
                [&] { return sweep(sweep_options); }},
     };
 
+    add_help(program, help_about);
     line = split(words, *choices.front().command);
     if (const auto ended = parse(program, line)) return *ended;
     for (const auto& [command, store, act] : choices) {
         if (!command->parsed()) continue;
-        become_program_for(store, words);
+        become_program_for(store, typed);
         return act();
     }
     return usage;

@@ -5,16 +5,20 @@
 #include <cstdio>
 #include <system_error>
 
-#include "cli/signals.hpp"
+#include "cli/say.hpp"
 
 namespace holdfast::cli {
 
 void print(std::string_view text) {
+    // So that writing says so.
+    std::signal(SIGPIPE, SIG_IGN);
     const bool written =
         std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
     if (written) return;
-    if (errno == EPIPE) die_by(SIGPIPE);
-    throw std::system_error(errno, std::generic_category(), "cannot write to standard output");
+    const std::error_code why(errno, std::generic_category());
+    // Who reads no more (| head) knows.
+    if (why != std::errc::broken_pipe) say("cannot write to standard output: " + why.message());
+    throw NotWritten{};
 }
 
 }  // namespace holdfast::cli

@@ -174,16 +174,17 @@ std::optional<Pact::Report> Pact::next_report() {
     return report;
 }
 
-bool Pact::is_ready() {
+Pact::Readiness Pact::readiness() {
     constexpr int milliseconds_to_say_so = 10'000;
     for (;;) {
         while (const auto report = next_report()) {
             ready_ = report->what == Report::What::ready;
-            if (!ready_) return false;
+            if (report->what == Report::What::ended) return Readiness::command_gone;
+            if (!ready_) return Readiness::warden_gone;
         }
-        if (ready_) return true;
+        if (ready_) return Readiness::ready;
         pollfd source{wrappers_end_.get(), POLLIN, 0};
-        if (poll(&source, 1, milliseconds_to_say_so) == 0) return false;
+        if (poll(&source, 1, milliseconds_to_say_so) == 0) return Readiness::warden_gone;
     }
 }
 

@@ -22,21 +22,25 @@ public:
     /// What the wrapper asks of the warden.
     struct Order {
         enum class What : std::uint8_t {
-            keep,  ///< the descriptor that comes along
-            look,  ///< at end_by(): it was never before
-            end,   ///< everything, by KILL at `kill_at`
+            keep,   ///< the descriptor that comes along
+            look,   ///< at end_by(): it was never before
+            end,    ///< everything, by KILL at `kill_at`
+            leave,  ///< what the command has left behind
         } what = What::keep;
         BootTime kill_at{0};
     };
     /// What the warden tells the wrapper.
     struct Report {
         enum class What : std::uint8_t {
-            ready,    ///< the command's process waits for the word
-            ended,    ///< the command, with `status`
-            cleared,  ///< of those that had to be ended, none is left
-            gone,     ///< the warden itself; nothing follows
+            ready,         ///< the command's process waits for the word
+            ended,         ///< the command, with `status`, and with a `rest` that lives or without
+            out_of_reach,  ///< some may not be ended by us
+            cleared,       ///< of the command and its descendants none is left within reach
+            gone,          ///< the warden itself; nothing follows
         } what = What::gone;
         int status = 0;
+        /// Then the warden stays until that has ended, or it is told to leave it.
+        bool rest = false;
     };
 
     /// The command finds as many bytes of variables at the most.
@@ -55,8 +59,13 @@ public:
     void start(std::span<const std::string> variables);
     void send(const Order& order) const noexcept;
     std::optional<Report> next_report();
-    /// Waits until the command's process is there; false when the warden is gone, or says nothing.
-    bool is_ready();
+    enum class Readiness : std::uint8_t {
+        ready,
+        command_gone,  ///< the process that was to become the command
+        warden_gone,   ///< or it says nothing
+    };
+    /// Waits until the command's process is there.
+    Readiness readiness();
     /// Lets go of the others, who end then, if they have not yet.
     void dissolve();
     /// When the command must have ended, unless this is moved on by then.

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <numeric>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include <holdfast/holdfast.hpp>
 
 #include "cli/command.hpp"
+#include "cli/connecting.hpp"
 #include "cli/descendants.hpp"
 #include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
@@ -26,7 +28,6 @@
 #include "cli/say.hpp"
 #include "cli/signals.hpp"
 #include "cli/steps.hpp"
-#include "cli/store.hpp"
 #include "cli/supervision.hpp"
 #include "cli/taking.hpp"
 #include "cli/warden.hpp"
@@ -77,49 +78,49 @@ public:
     Run(Hold& hold, const RunOptions& options, const Steps& steps)
         : hold_(hold), options_(options), steps_(steps) {}
 
-    /// How the program shall end.
-    int of_command(std::span<const std::string> variables, const Signals& signals, Pact& pact,
-                   pid_t warden) {
-        if (!pact.is_ready()) return without_warden(pact.start_error());
+    /// How the program shall end; nothing when it is too late to start the command.
+    std::optional<int> of_command(std::span<const std::string> variables, const Signals& signals,
+                                  Pact& pact, pid_t warden) {
+        const auto readiness = pact.readiness();
+        if (readiness != Pact::Readiness::ready) return not_ready(readiness, pact.start_error());
         // What comes from here on is the command's: its process is there to get it.
         signals.obey();
         const BootTime end_by = must_end_by(hold_, pact.lease());
-        if (end_by <= boot_time_now()) {
-            tell_loss(hold_, reason_of_loss(hold_), "did not start the command");
-            return hold_lost;
-        }
+        if (end_by <= boot_time_now()) return std::nullopt;
         // Before there is a command, so that there is none without it.
         if (options_.on_lost != OnLost::ignore) pact.set_end_by(end_by);
-        Supervision supervision(hold_, options_, signals, pact, warden);
+        Supervision supervision(hold_, options_, signals, pact, warden, steps_);
         pact.start(variables);
         steps_.tell(
             fmt::format("started {} as process {}", options_.command.front(), pact.command()));
         const int code = exit_code_of_status(supervision.until_end());
         pact.set_end_by(never);
         if (pact.start_error() != 0) return refused(pact.start_error());
-        steps_.tell(fmt::format("the command ended with code {}", code));
-        const int answer = give_back(supervision.verdict(), code);
-        // A shell that waits for us wants to see it: it ends a loop then.
-        const int signal = supervision.terminal_signal();
-        if (signal != 0 && answer == ended_by_signal + signal) throw EndedBySignal{signal};
-        obey_terminal(signals);
+        const int answer = give_back(supervision, code);
+        obey_terminal(supervision, answer, signals);
         return answer;
     }
 
 private:
     /// By a key that was pressed since the command's end we die as anybody would. All else was
     /// meant for the command, and shall not make it look as if it had not come to its own end.
-    static void obey_terminal(const Signals& signals) {
+    static void obey_terminal(const Supervision& supervision, int answer, const Signals& signals) {
+        // A shell that waits for us wants to see it: it ends a loop then.
+        const int signal = supervision.terminal_signal();
+        if (signal != 0 && answer == ended_by_signal + signal) throw EndedBySignal{signal};
+        const int late = supervision.late_terminal_signal();
+        if (late != 0) throw EndedBySignal{late};
         while (const auto arrived = signals.next()) {
             if (arrived->from_terminal) throw EndedBySignal{arrived->number};
         }
         signals.ignore();
     }
 
-    int without_warden(int error) const {
-        const std::string why = error == 0
-                                    ? "its warden was killed"
-                                    : std::error_code(error, std::generic_category()).message();
+    int not_ready(Pact::Readiness readiness, int error) const {
+        std::string why = readiness == Pact::Readiness::command_gone
+                              ? "the process that was to become it was killed"
+                              : "its warden was killed";
+        if (error != 0) why = std::error_code(error, std::generic_category()).message();
         say(fmt::format("{}: did not start the command: {}", options_.all_names(), why));
         return internal_error;
     }
@@ -132,32 +133,29 @@ private:
 
     /// Its own code, or why it was ended. A command that came to its end after its lease did was
     /// not guarded.
-    int give_back(Verdict verdict, int code) {
+    int give_back(Supervision& supervision, int code) {
         const bool in_time = hold_.held();
-        if (verdict == Verdict::took_too_long && in_time) {
-            say(fmt::format("{}: the command took longer than {}; ended it", options_.all_names(),
-                            show_duration(*options_.max_time)));
-            code = timed_out;
-        } else if (verdict != Verdict::none) {
-            if (verdict != Verdict::ignored_loss) {
-                tell_loss(hold_, reason(verdict), "ended the command");
-            }
-            code = hold_lost;
+        const Verdict verdict = supervision.verdict();
+        if (verdict != Verdict::none && (in_time || verdict != Verdict::took_too_long)) {
+            supervision.tell_verdict();
+            code = verdict == Verdict::took_too_long ? timed_out : hold_lost;
         }
-        if (in_time && hold_.release() != Released::too_late) {
-            steps_.tell("released");
-        } else if (code != hold_lost) {
+        if (in_time && released()) return code;
+        if (code != hold_lost || verdict == Verdict::none) {
             tell_loss(hold_, reason_of_loss(hold_),
                       "the command has ended, but another holder may have run beside it");
-            code = hold_lost;
         }
-        return code;
+        return hold_lost;
     }
 
-    std::string_view reason(Verdict verdict) const {
-        if (verdict == Verdict::warden_gone) return "the process that guarded it was killed";
-        if (verdict == Verdict::overdue) return "it was not renewed in time";
-        return reason_of_loss(hold_);
+    /// Whether nobody can have been let in before.
+    bool released() {
+        const Released how = hold_.release();
+        if (how == Released::in_time) steps_.tell("released");
+        if (how == Released::unknown) {
+            steps_.tell("the store did not answer to the release; the lease ends it");
+        }
+        return how != Released::too_late;
     }
 
     Hold& hold_;
@@ -211,7 +209,7 @@ private:
 
 int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pact, pid_t warden) {
     const Steps steps(options.verbose);
-    const Client client = connect_to(options.store);
+    const Client client = connect_unless_ended(options.store, signals);
     if (const Descriptor life(Descriptor::or_none(client.share_life(warden))); life.get() >= 0) {
         pact.leave_with_warden(life.get());
     }
@@ -220,15 +218,21 @@ int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pac
     if (options.kill_after > pact.lease() / 2) {
         throw Error(errc::invalid_argument, std::string("--kill-after ") + kill_after_too_long);
     }
-    Attempt hold = take({client, options, steps, signals});
-    if (!hold) {
-        steps.tell(options.all_names() + ": not acquired");
-        return options.conflict_exit_code;
+    const Circumstances here{client, options, steps, signals, std::chrono::steady_clock::now()};
+    while (Attempt hold = take(here)) {
+        steps.tell(fmt::format("{}: acquired with fence {}", options.all_names(),
+                               fmt::join(hold->fences(), ", ")));
+        if (const auto code =
+                Run(*hold, options, steps)
+                    .of_command(variables_for(client, *hold, options), signals, pact, warden)) {
+            return *code;
+        }
+        // Nothing has run yet: that is no loss to anybody.
+        steps.tell(options.all_names() + ": lost before the command was started");
+        if (options.patience == std::chrono::nanoseconds::zero()) break;
     }
-    steps.tell(fmt::format("{}: acquired with fence {}", options.all_names(),
-                           fmt::join(hold->fences(), ", ")));
-    return Run(*hold, options, steps)
-        .of_command(variables_for(client, *hold, options), signals, pact, warden);
+    steps.tell(options.all_names() + ": not acquired");
+    return options.conflict_exit_code;
 }
 
 }  // namespace

@@ -18,6 +18,17 @@ enum class OnLost : std::uint8_t {
     ignore,  ///< it goes on
 };
 
+/// What becomes of the processes that a command leaves behind when it ends by itself.
+enum class Leftovers : std::uint8_t {
+    leave,  ///< they go on, without the lock
+    wait,   ///< the lock is kept until they have ended
+    end,    ///< they are ended before the lock is given back
+};
+
+/// Which side of a read-write lock was asked for by name. On the stores of others a mutex is
+/// another lock than either of the two.
+enum class Side : std::uint8_t { unnamed, shared, exclusive };
+
 /// What `holdfast run` was asked for.
 struct RunOptions {
     std::vector<std::string> names;
@@ -26,7 +37,7 @@ struct RunOptions {
     std::optional<std::string> for_shell;
     /// Unset: as long as it takes.
     std::optional<std::chrono::nanoseconds> patience;
-    bool shared = false;
+    Side side = Side::unnamed;
     std::optional<std::uint32_t> slots;
     LockOptions lock;
     std::string store;
@@ -34,6 +45,7 @@ struct RunOptions {
     /// Between TERM and KILL. Unset: see kill_after_or_default().
     std::optional<std::chrono::nanoseconds> kill_after;
     std::optional<std::chrono::nanoseconds> max_time;
+    Leftovers leftovers = Leftovers::leave;
     int conflict_exit_code = 75;
     bool verbose = false;
 

@@ -16,22 +16,30 @@ constexpr const char* examples = R"(Examples:
   holdfast run -s catalogue -- ./read                  with other readers, without a writer
   holdfast run accounts/7 accounts/9 -- ./transfer     all of them or none
   holdfast run nightly -c './import && ./report'       by the shell
+  holdfast run -- -odd -- ./job                        a name that starts with a dash
 
 The command finds HOLDFAST_NAME, HOLDFAST_FENCE, HOLDFAST_OWNER and HOLDFAST_STORE in its
 environment; with several names, one name and one fence a line, in the order of the names. Give
 the fence to what the lock guards, so that it can refuse a late writer.
 
 When the hold is lost, or holdfast itself is killed or stands still, the command is ended with all
-that it has started before the next one gets in. Out of reach are those that changed their user
-(sudo), and everything when all of it is stopped or killed at one moment: use the fence.
+that it has started before the next one gets in. So is what it leaves behind when it ends by a TERM,
+INT or HUP that holdfast has passed on; when it ends by itself, --leftovers decides. Out of reach
+are those that changed their user (sudo), and what the command has started when all of holdfast is
+stopped or killed at one moment: use the fence.
 
-Exit code: the command's own, or 128 and its signal; 75 not acquired (or -E), 76 the hold was
-lost, 69 the store cannot be reached, 64 usage, 78 bad configuration, 124 --max-time, 126 and 127
+Exit code: the command's own, or 128 and its signal; 75 not acquired (or -E), 76 the hold was lost
+while the command ran, 69 the store cannot be reached, 64 usage, 78 bad configuration, 124 --max-time, 126 and 127
 as a shell, 70 an error of holdfast itself.)";
 
 OnLost on_lost_of(const std::string& text) {
     if (text == "kill") return OnLost::kill;
     return text == "ignore" ? OnLost::ignore : OnLost::term;
+}
+
+Leftovers leftovers_of(const std::string& text) {
+    if (text == "wait") return Leftovers::wait;
+    return text == "end" ? Leftovers::end : Leftovers::leave;
 }
 
 std::chrono::nanoseconds duration_or_refuse(const char* option, const std::string& text) {
@@ -44,11 +52,11 @@ std::chrono::nanoseconds duration_or_refuse(const char* option, const std::strin
 
 void add_waiting(CLI::App& command, RunOptions& options) {
     auto* const nonblock = command.add_flag_callback(
-        "-n,--nonblock", [&] { options.patience = std::chrono::nanoseconds::zero(); },
+        "-n,--nb,--nonblock", [&] { options.patience = std::chrono::nanoseconds::zero(); },
         "Do not wait: fail if it is held");
     command
         .add_option_function<std::string>(
-            "-w,--wait",
+            "-w,--wait,--timeout",
             [&](const std::string& text) { options.patience = duration_or_refuse("--wait", text); },
             "Wait for at most this long (500ms, 30s, 5m, 1h; a bare number is seconds)")
         ->option_text("DURATION")
@@ -61,9 +69,12 @@ void add_waiting(CLI::App& command, RunOptions& options) {
 }
 
 void add_share(CLI::App& command, RunOptions& options) {
-    auto* const shared = command.add_flag("-s,--shared", options.shared, "Share it with other -s");
+    auto* const shared = command.add_flag_callback(
+        "-s,--shared", [&] { options.side = Side::shared; }, "Share it with other -s");
     auto* const exclusive = command.add_flag_callback(
-        "-x,-e,--exclusive", [] {}, "Share it with nobody: the default");
+        "-x,-e,--exclusive", [&] { options.side = Side::exclusive; },
+        "Share it with nobody: the default. By name it is the writer of a read-write lock, which "
+        "Curator and Redisson tell from a mutex");
     auto* const slots = command
                             .add_option("-j,--slots", options.slots,
                                         "Let up to N in at once; all users must name the same N")
@@ -78,7 +89,7 @@ void add_lock(CLI::App& command, RunOptions& options) {
         .add_option_function<std::string>(
             "--lease",
             [&](const std::string& text) {
-                options.lock.lease = std::chrono::floor<std::chrono::milliseconds>(
+                options.lock.lease = std::chrono::ceil<std::chrono::milliseconds>(
                     duration_or_refuse("--lease", text));
             },
             "How long the store waits for a holder that it does not hear of (30s)")
@@ -122,6 +133,13 @@ void add_ending(CLI::App& command, RunOptions& options) {
             },
             "End the command after this long")
         ->option_text("DURATION");
+    command
+        .add_option_function<std::string>(
+            "--leftovers", [&](const std::string& text) { options.leftovers = leftovers_of(text); },
+            "What a command leaves behind that ends by itself: leave it, wait for it with the "
+            "lock, or end it")
+        ->option_text("leave|wait|end")
+        ->check(CLI::IsMember({"leave", "wait", "end"}));
 }
 
 void add_command(CLI::App& command, RunOptions& options) {
@@ -134,8 +152,9 @@ void add_command(CLI::App& command, RunOptions& options) {
 }
 
 void check_together(const RunOptions& options) {
-    if (options.names.size() > 1 && (options.shared || options.slots)) {
-        throw CLI::ValidationError("several names are taken exclusively; leave out -s and -j");
+    if (options.names.size() > 1 && (options.side != Side::unnamed || options.slots)) {
+        throw CLI::ValidationError(
+            "several names are taken as mutexes, all of them or none; leave out -s, -x and -j");
     }
     if (options.lock.lease && options.kill_after > *options.lock.lease / 2) {
         throw CLI::ValidationError("--kill-after", kill_after_too_long);

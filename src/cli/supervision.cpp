@@ -8,10 +8,16 @@
 #include <cerrno>
 #include <csignal>
 #include <thread>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "cli/command.hpp"
+#include "cli/duration.hpp"
+#include "cli/exit_code.hpp"
 #include "cli/loss.hpp"
 #include "cli/process_table.hpp"
+#include "cli/say.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -38,6 +44,11 @@ constexpr std::chrono::nanoseconds patience_with_warden(std::chrono::nanoseconds
     return std::min<std::chrono::nanoseconds>(lease / 20, std::chrono::seconds{1});
 }
 
+/// Of those that are passed on: whoever sends one of these wants an end of it all.
+bool asks_to_end(int signal) {
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+}
+
 }  // namespace
 
 BootTime must_end_by(const Hold& hold, std::chrono::nanoseconds lease) {
@@ -47,12 +58,13 @@ BootTime must_end_by(const Hold& hold, std::chrono::nanoseconds lease) {
 }
 
 Supervision::Supervision(Hold& hold, const RunOptions& options, const Signals& signals, Pact& pact,
-                         pid_t warden)
+                         pid_t warden, const Steps& steps)
     : hold_(hold),
       options_(options),
       signals_(signals),
       pact_(pact),
       warden_(warden),
+      steps_(steps),
       in_terminal_(has_terminal()),
       command_(open_process(pact.command())),
       lease_(pact.lease()),
@@ -66,18 +78,16 @@ int Supervision::until_end() {
         look_at_hold(now);
         look_at_time(now);
         look_at_command(now);
-        if (in_wardens_place_) cleared_ = in_wardens_place_->round();
-        if (over()) break;
+        look_at_rest();
+        if (over()) return status_.value_or(0);
         wait_for_news();
         take_signals();
     }
-    take_last_signals();
-    return status_.value_or(0);
 }
 
 bool Supervision::over() const {
     if (in_wardens_place_) return cleared_;
-    return status_ && (!ending_ || cleared_);
+    return status_ && ((!ending_ && !rest_) || cleared_);
 }
 
 void Supervision::wait_for_news() {
@@ -108,18 +118,19 @@ void Supervision::take_signals() {
     }
 }
 
-/// The command may have died by the terminal's before we have looked for ours, which is here by
-/// then. All others come too late to be passed on.
-void Supervision::take_last_signals() {
-    while (const auto arrived = signals_.next()) {
-        if (arrived->from_terminal) terminal_signal_ = arrived->number;
-    }
-}
-
 void Supervision::pass_on(const Arrived& signal) {
+    if (status_) return take_late(signal);
     if (signal.from_terminal) terminal_signal_ = signal.number;
     // What the terminal sends to our group has reached a command in it already.
-    if (!signal.from_terminal || !in_terminal_) send_signal(command_.get(), signal.number);
+    if (signal.from_terminal && in_terminal_) return;
+    if (asks_to_end(signal.number)) asked_to_end_ = true;
+    send_signal(command_.get(), signal.number);
+}
+
+/// The command has ended, and what it left behind is waited for.
+void Supervision::take_late(const Arrived& signal) {
+    if (signal.from_terminal) late_terminal_signal_ = signal.number;
+    if (!ending_ && (signal.from_terminal || asks_to_end(signal.number))) end_rest();
 }
 
 /// Like any job (Ctrl-Z), and the lock is kept meanwhile, where a store would notice our death: on
@@ -139,7 +150,7 @@ void Supervision::stop(int signal) {
 /// That it has ended we see ourselves; how, the warden tells. If it does not, the command's status
 /// comes to us once the warden is gone.
 void Supervision::look_at_command(BootTime now) {
-    if (const auto status = reap(pact_.command())) status_ = status;
+    if (const auto status = reap(pact_.command())) on_end(*status, has_children());
     if (!command_ended_ && has_ended(command_.get())) {
         command_ended_ = true;
         if (!status_) warden_due_ = std::min(warden_due_, now + patience_with_warden(lease_));
@@ -147,11 +158,24 @@ void Supervision::look_at_command(BootTime now) {
     if (now >= warden_due_ && !over()) replace_warden();
 }
 
+/// In the place of a warden that is gone.
+void Supervision::look_at_rest() {
+    if (in_wardens_place_) {
+        cleared_ = in_wardens_place_->round();
+        if (in_wardens_place_->out_of_reach()) tell_out_of_reach();
+    } else if (warden_gone_ && rest_) {
+        cleared_ = !has_children();
+    }
+}
+
 void Supervision::take_reports() {
     while (const auto report = pact_.next_report()) {
         switch (report->what) {
             case Pact::Report::What::ended:
-                status_ = report->status;
+                on_end(report->status, report->rest);
+                break;
+            case Pact::Report::What::out_of_reach:
+                tell_out_of_reach();
                 break;
             case Pact::Report::What::cleared:
                 cleared_ = true;
@@ -169,23 +193,63 @@ void Supervision::take_reports() {
     }
 }
 
+/// What it left behind is ended if somebody wanted an end of it all.
+void Supervision::on_end(int status, bool rest) {
+    // What the terminal has ended it by is here by now.
+    take_signals();
+    status_ = status;
+    if (pact_.start_error() == 0) {
+        steps_.tell(fmt::format("the command ended with code {}", exit_code_of_status(status)));
+    }
+    if (!rest || ending_) return;
+    if (options_.leftovers == Leftovers::end || was_asked_to_end()) {
+        rest_ = true;
+        end_rest();
+    } else if (options_.leftovers == Leftovers::wait) {
+        rest_ = true;
+        steps_.tell("waiting for what it left behind");
+    } else {
+        pact_.send(Pact::Order{.what = Pact::Order::What::leave});
+    }
+}
+
+/// By a signal that was passed on; or by the terminal, if it was that what ended it: many commands
+/// live on with a Ctrl-C.
+bool Supervision::was_asked_to_end() const {
+    const bool by_terminal = terminal_signal_ != 0 &&
+                             exit_code_of_status(*status_) == ended_by_signal + terminal_signal_;
+    return asked_to_end_ || by_terminal;
+}
+
 /// It stands still.
 void Supervision::replace_warden() {
     warden_due_ = never;
+    replaced_warden_ = true;
     kill(warden_, SIGKILL);
     if (ending_) in_wardens_place_.emplace(boot_time_now());
 }
 
 /// The warden is gone: its orphans are ours as soon as it has ended altogether.
 void Supervision::inherit() {
+    warden_gone_ = true;
     warden_due_ = never;
     while (waitpid(warden_, nullptr, 0) < 0 && errno == EINTR) {
     }
-    if (const auto status = reap(pact_.command())) status_ = status;
-    const bool let_go_on = options_.on_lost == OnLost::ignore && !has_ended(command_.get());
-    if (over() || (let_go_on && !ending_)) return;
-    if (verdict_ == Verdict::none) verdict_ = Verdict::warden_gone;
-    in_wardens_place_.emplace(boot_time_now() + options_.kill_after_loss());
+    const auto status = reap(pact_.command());
+    if (!status_ && was_killed_with_warden(status)) {
+        if (verdict_ == Verdict::none) verdict_ = Verdict::warden_gone;
+        ending_ = true;
+    }
+    if (status) on_end(*status, has_children());
+    if (ending_ && !in_wardens_place_ && !over()) {
+        in_wardens_place_.emplace(boot_time_now() + options_.kill_after_loss());
+    }
+}
+
+/// Not if it is let go on; nor if it had ended before, and only the warden had not told.
+bool Supervision::was_killed_with_warden(std::optional<int> status) const {
+    if (options_.on_lost == OnLost::ignore || replaced_warden_) return false;
+    return !status || (WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL);
 }
 
 /// Notes until when the hold can be trusted, for the warden.
@@ -206,7 +270,7 @@ void Supervision::on_loss() {
     }
     if (verdict_ != Verdict::none) return;
     verdict_ = Verdict::ignored_loss;
-    tell_loss(hold_, reason_of_loss(hold_), "the command goes on without it (--on-lost ignore)");
+    tell_verdict("the command goes on without it (--on-lost ignore)");
 }
 
 void Supervision::look_at_time(BootTime now) {
@@ -216,13 +280,57 @@ void Supervision::look_at_time(BootTime now) {
 
 /// For the first reason that there is; a later one may only make it faster.
 void Supervision::end(Verdict why, BootTime kill_at) {
-    if (status_ && !ending_) return;
+    if (status_ && !ending_ && !rest_) return;
     if (verdict_ == Verdict::none) verdict_ = why;
+    end_all(kill_at);
+}
+
+/// No reason to blame the command: its own code stands.
+void Supervision::end_rest() {
+    steps_.tell("ending what it left behind");
+    end_all(boot_time_now() + options_.kill_after_or_default(lease_));
+}
+
+void Supervision::end_all(BootTime kill_at) {
     ending_ = true;
-    if (!in_wardens_place_) {
-        warden_due_ = std::min(warden_due_, kill_at + patience_with_warden(lease_));
+    if (in_wardens_place_) return in_wardens_place_->kill_no_later_than(kill_at);
+    if (warden_gone_) {
+        in_wardens_place_.emplace(kill_at);
+        return;
     }
+    warden_due_ = std::min(warden_due_, kill_at + patience_with_warden(lease_));
     pact_.send(Pact::Order{.what = Pact::Order::What::end, .kill_at = kill_at});
+}
+
+std::string_view Supervision::reason() const {
+    if (verdict_ == Verdict::warden_gone) return "the process that guarded it was killed";
+    if (verdict_ == Verdict::overdue) return "it was not renewed in time";
+    return reason_of_loss(hold_);
+}
+
+void Supervision::tell_verdict() {
+    const bool too_long = verdict_ == Verdict::took_too_long;
+    tell_verdict(rest_ ? "ended what it had left behind"
+                       : (too_long ? "ended it" : "ended the command"));
+}
+
+void Supervision::tell_verdict(std::string_view consequence) {
+    if (std::exchange(told_, true)) return;
+    if (verdict_ == Verdict::took_too_long) {
+        say(fmt::format("{}: the command took longer than {}; {}", options_.all_names(),
+                        show_duration(*options_.max_time), consequence));
+    } else if (verdict_ != Verdict::none) {
+        tell_loss(hold_, reason(), consequence);
+    } else {
+        say(fmt::format("{}: {}", options_.all_names(), consequence));
+    }
+}
+
+/// At once: it may be long until such a one ends.
+void Supervision::tell_out_of_reach() {
+    tell_verdict(has_ended(command_.get())
+                     ? "ended the command, but not what has another user by now"
+                     : "the command cannot be ended, for it has another user by now");
 }
 
 }  // namespace holdfast::cli

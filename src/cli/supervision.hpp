@@ -12,6 +12,7 @@
 #include "cli/pact.hpp"
 #include "cli/run.hpp"
 #include "cli/signals.hpp"
+#include "cli/steps.hpp"
 
 namespace holdfast::cli {
 
@@ -29,42 +30,57 @@ enum class Verdict : std::uint8_t {
 BootTime must_end_by(const Hold& hold, std::chrono::nanoseconds lease);
 
 /// The wrapper's watch over the running command: over its hold, its time and its warden. Has the
-/// command ended, with all that it has started, when one of them fails.
+/// command ended, with all that it has started, when one of them fails; and decides what becomes of
+/// what a command leaves behind that has ended.
 class Supervision {
 public:
     /// Of a command that is about to be started.
     Supervision(Hold& hold, const RunOptions& options, const Signals& signals, Pact& pact,
-                pid_t warden);
+                pid_t warden, const Steps& steps);
 
-    /// Until the command has ended: as waitpid() has it.
+    /// Until the command has ended, and what else had to: as waitpid() has it of the command.
     int until_end();
     Verdict verdict() const noexcept { return verdict_; }
+    /// Says why the command was ended, unless that was said already.
+    void tell_verdict();
     /// The last signal that the terminal sent to the command as well; 0 if none.
     int terminal_signal() const noexcept { return terminal_signal_; }
+    /// The same of one that found no command any more.
+    int late_terminal_signal() const noexcept { return late_terminal_signal_; }
 
 private:
     bool over() const;
     void wait_for_news();
     BootTime next_duty() const;
     void take_signals();
-    void take_last_signals();
     void pass_on(const Arrived& signal);
+    void take_late(const Arrived& signal);
     void stop(int signal);
     void look_at_command(BootTime now);
+    void look_at_rest();
     void take_reports();
+    void on_end(int status, bool rest);
+    bool was_asked_to_end() const;
     void replace_warden();
     void inherit();
+    bool was_killed_with_warden(std::optional<int> status) const;
 
     void look_at_hold(BootTime now);
     void look_at_time(BootTime now);
     void on_loss();
     void end(Verdict why, BootTime kill_at);
+    void end_rest();
+    void end_all(BootTime kill_at);
+    std::string_view reason() const;
+    void tell_verdict(std::string_view consequence);
+    void tell_out_of_reach();
 
     Hold& hold_;
     const RunOptions& options_;
     const Signals& signals_;
     Pact& pact_;
     const pid_t warden_;
+    const Steps& steps_;
     const bool in_terminal_;
     /// Of its process.
     const Descriptor command_;
@@ -73,10 +89,18 @@ private:
 
     bool command_ended_ = false;
     std::optional<int> status_;
+    /// What the command has left behind lives, and matters.
+    bool rest_ = false;
+    /// By a signal that was passed on to the command.
+    bool asked_to_end_ = false;
     int terminal_signal_ = 0;
+    int late_terminal_signal_ = 0;
     Verdict verdict_ = Verdict::none;
+    bool told_ = false;
     bool ending_ = false;
     bool cleared_ = false;
+    bool warden_gone_ = false;
+    bool replaced_warden_ = false;
     /// When the warden must have done what it was asked to.
     BootTime warden_due_ = never;
     std::optional<Ending> in_wardens_place_;

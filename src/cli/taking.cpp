@@ -99,18 +99,29 @@ Attempt wait_for(Lock& lock, std::optional<std::chrono::nanoseconds> patience,
 
 template <class Lock>
 Attempt take_when_free(Lock& lock, const Circumstances& here) {
-    const auto began = SteadyClock::now();
     for (;;) {
         here.steps.tell("waiting for " + here.options.all_names());
         Progress progress(here.client, here.options);
         StopOnSignal stop(here.signals, progress);
-        Attempt attempt = wait_for(lock, patience_left(here.options, began), stop.token());
+        Attempt attempt = wait_for(lock, patience_left(here.options, here.began), stop.token());
         const auto signal = stop.finish();
         if (!signal) return attempt;
         if (!is_stop(*signal)) throw EndedBySignal{*signal};
         attempt = {};
         here.steps.tell("out of line while stopped");
         stop_by(*signal);
+    }
+}
+
+/// Where there are none, there is no read-write lock either, and nobody that is a writer of one.
+bool has_readers(const Client& client, const std::string& name) {
+    try {
+        // With the store's own fairness, so that it is refused for nothing else.
+        static_cast<void>(client.shared_mutex(name));
+        return true;
+    } catch (const Error& error) {
+        if (error.code() != errc::not_supported) throw;
+        return false;
     }
 }
 
@@ -147,9 +158,13 @@ Attempt take(const Circumstances& here) {
         Semaphore semaphore = here.client.semaphore(name, *options.slots, options.lock);
         return take(OnePermit{semaphore}, here);
     }
-    if (options.shared) {
+    if (options.side == Side::shared) {
         SharedMutex mutex = here.client.shared_mutex(name, options.lock);
         return take(SharedSide{mutex}, here);
+    }
+    if (options.side == Side::exclusive && has_readers(here.client, name)) {
+        SharedMutex mutex = here.client.shared_mutex(name, options.lock);
+        return take<SharedMutex&>(mutex, here);
     }
     Mutex mutex = here.client.mutex(name, options.lock);
     return take<Mutex&>(mutex, here);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+
 #include <holdfast/holdfast.hpp>
 
 #include "cli/run.hpp"
@@ -14,6 +16,8 @@ struct Circumstances {
     const RunOptions& options;
     const Steps& steps;
     const Signals& signals;
+    /// Since when it is asked for.
+    std::chrono::steady_clock::time_point began;
 };
 
 /// The hold, or nothing when it was not to be had in time. Stopped like any job (Ctrl-Z) while it

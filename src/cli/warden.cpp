@@ -19,9 +19,10 @@ namespace holdfast::cli {
 namespace {
 
 pid_t make_command(const RunOptions& options, const Signals& signals, Pact& pact) {
+    const pid_t warden = getpid();
     const pid_t command = fork();
     if (command < 0) throw std::system_error(errno, std::generic_category(), "fork");
-    if (command == 0) become_command(options, signals, pact);
+    if (command == 0) become_command(options, signals, pact, warden);
     pact.set_command(command);
     pact.send(Pact::Report{.what = Pact::Report::What::ready});
     return command;
@@ -46,16 +47,22 @@ void Warden::watch() {
         take_signals();
         take_orders();
         look_at_wrapper();
-        if (ending_ && boot_time_now() >= ending_->next_round()) none_left_ = ending_->round();
+        look_at_family();
     }
-    if (none_left_) pact_.send(Pact::Report{.what = Pact::Report::What::cleared});
-    if (none_left_ && wrapper_gone_) {
-        say(fmt::format("{}: holdfast was killed; ended the command", options_.all_names()));
-    }
+    if (none_left_) tell_end();
 }
 
 bool Warden::over() const {
-    return command_ended_ && (!ending_ || none_left_);
+    return command_ended_ && (dismissed_ || none_left_);
+}
+
+void Warden::tell_end() const {
+    pact_.send(Pact::Report{.what = Pact::Report::What::cleared});
+    if (!wrapper_gone_ || !ending_) return;
+    say(fmt::format("{}: holdfast was killed; {}", options_.all_names(),
+                    ending_->out_of_reach()
+                        ? "ended the command, but not what has another user by now"
+                        : "ended the command"));
 }
 
 void Warden::wait_for_news() {
@@ -73,12 +80,16 @@ void Warden::take_signals() {
     const auto status = reap(command_);
     if (!status) return;
     command_ended_ = true;
-    pact_.send(Pact::Report{.what = Pact::Report::What::ended, .status = *status});
+    const bool rest = has_children();
+    // Mostly there is none, and nothing to wait for.
+    if (!rest && !ending_) dismissed_ = true;
+    pact_.send(Pact::Report{.what = Pact::Report::What::ended, .status = *status, .rest = rest});
 }
 
 void Warden::take_orders() {
     while (const auto order = pact_.next_order()) {
         if (order->what == Pact::Order::What::end) end(order->kill_at);
+        if (order->what == Pact::Order::What::leave) dismissed_ = true;
     }
     if (wrapper_gone_ || !pact_.wrapper_gone()) return;
     wrapper_gone_ = true;
@@ -95,6 +106,19 @@ void Warden::look_at_wrapper() {
     end(pact_.end_by());
 }
 
+void Warden::look_at_family() {
+    if (!ending_) {
+        if (command_ended_) none_left_ = !has_children();
+        return;
+    }
+    if (boot_time_now() < ending_->next_round()) return;
+    const bool within_reach = !ending_->out_of_reach();
+    none_left_ = ending_->round();
+    if (within_reach && ending_->out_of_reach()) {
+        pact_.send(Pact::Report{.what = Pact::Report::What::out_of_reach});
+    }
+}
+
 /// When TERM is due, or KILL if it was sent already for another reason.
 BootTime Warden::next_look() const {
     const BootTime end_by = pact_.end_by();
@@ -105,7 +129,7 @@ BootTime Warden::next_look() const {
 
 /// Once begun it goes on, but not for longer than a later reason allows.
 void Warden::end(BootTime kill_at) {
-    if (command_ended_ && !ending_) return;
+    if (dismissed_) return;
     if (!ending_) ending_.emplace(kill_at);
     ending_->kill_no_later_than(kill_at);
 }

@@ -20,7 +20,8 @@ public:
     /// Makes the command's process, and leaves the user's job and session to it.
     Warden(const RunOptions& options, const Signals& signals, Pact& pact);
 
-    /// Until the command has ended, and all that had to be ended with it.
+    /// Until the command has ended with all that it has started; or without, when the wrapper says
+    /// that this may be left.
     void watch();
 
 private:
@@ -29,6 +30,8 @@ private:
     void take_signals();
     void take_orders();
     void look_at_wrapper();
+    void look_at_family();
+    void tell_end() const;
     BootTime next_look() const;
     void end(BootTime kill_at);
 
@@ -37,6 +40,7 @@ private:
     Pact& pact_;
     pid_t command_;
     bool command_ended_ = false;
+    bool dismissed_ = false;
     bool wrapper_gone_ = false;
     std::optional<Ending> ending_;
     bool none_left_ = false;

@@ -111,6 +111,7 @@ std::vector<ResourceInfo> Client::inspect(std::string_view prefix) const {
 
 std::optional<ResourceInfo> Client::look_at(std::string_view name) const {
     context_->refuse_inherited(name);
+    core::check_name(std::string(name));
     const std::string resource = context_->prefix() + std::string(name);
     const auto lines = context_->store().look_at(resource).get();
     if (!lines.ok()) core::throw_failure(name, lines.failure());
@@ -121,6 +122,7 @@ std::optional<ResourceInfo> Client::look_at(std::string_view name) const {
 
 bool Client::break_hold(std::string_view name, std::uint64_t fence) const {
     context_->refuse_inherited(name);
+    core::check_name(std::string(name));
     // A foreign holder that is there afterwards came later.
     if (fence == 0) return end_holders(*context_, name, fence);
     bool broken = false;

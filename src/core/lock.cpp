@@ -19,15 +19,6 @@ constexpr std::size_t longest_owner = 1024;
     throw Error(code, (name.empty() ? std::string("a lock") : name) + ": " + sentence);
 }
 
-void check_name(const std::string& name) {
-    if (name.empty()) refuse(errc::invalid_argument, name, "the name is empty; give it one");
-    if (name.size() > longest_name) {
-        refuse(errc::invalid_argument, name.substr(0, 32) + "...",
-               "the name has " + std::to_string(name.size()) + " bytes; at most " +
-                   std::to_string(longest_name) + " are allowed");
-    }
-}
-
 std::string in_words(std::chrono::milliseconds time) {
     using std::chrono::hours;
     if (time == time.zero()) return "0 s";
@@ -73,6 +64,15 @@ Request with(Request request, std::optional<std::chrono::nanoseconds> patience,
 }
 
 }  // namespace
+
+void check_name(const std::string& name) {
+    if (name.empty()) refuse(errc::invalid_argument, name, "the name is empty; give it one");
+    if (name.size() > longest_name) {
+        refuse(errc::invalid_argument, name.substr(0, 32) + "...",
+               "the name has " + std::to_string(name.size()) + " bytes; at most " +
+                   std::to_string(longest_name) + " are allowed");
+    }
+}
 
 Lock::Lock(std::shared_ptr<Context> context, std::vector<std::string> names, Form form,
            std::uint64_t capacity, LockOptions options)

@@ -16,6 +16,9 @@
 
 namespace holdfast::inline v0::core {
 
+/// Throws Error for a name that no resource can have.
+void check_name(const std::string& name);
+
 /// Resources, how they are shared and by whom: what Mutex, SharedMutex, Semaphore and MultiLock
 /// have in common. Everything that can be wrong with them is refused here.
 class Lock {

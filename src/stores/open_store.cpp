@@ -88,9 +88,8 @@ unsigned mode_of(const StoreUrl& url) {
     const std::string mode = url.text("mode").value_or("0600");
     if (mode == "0600" || mode == "600") return 0600;
     if (mode == "0660" || mode == "660") return 0660;
-    if (mode == "0666" || mode == "666") return 0666;
     refuse(url.shown + ": the parameter mode is '" + mode +
-           "'; give 0600 (its owner), 0660 (its group) or 0666 (everyone)");
+           "'; give 0600 (its owner) or 0660 (its group)");
 }
 
 std::shared_ptr<Store> open_local(const StoreUrl& url) {
@@ -182,10 +181,10 @@ std::vector<Scheme> schemes() {
         {"redis+unix", open_redis, {"layout", "password_file", "watchdog"}, {"plain", "redisson"}},
 #endif
 #ifdef HOLDFAST_STORE_ZOOKEEPER
-        {"zookeeper", open_zookeeper, {"auth", "password_file", "session", "tick"}},
+        {"zookeeper", open_zookeeper, {"auth", "password_file", "tick"}},
         {"zookeepers",
          open_zookeeper,
-         {"auth", "password_file", "session", "tick", "tls_ca", "tls_cert", "tls_key"}},
+         {"auth", "password_file", "tick", "tls_ca", "tls_cert", "tls_key"}},
 #endif
 #ifdef HOLDFAST_STORE_ETCD
         {"etcd", open_etcd, {"password_file"}},
@@ -194,7 +193,7 @@ std::vector<Scheme> schemes() {
 #ifdef HOLDFAST_STORE_MYSQL
         {"mysql",
          open_mysql,
-         {"layout", "password_file", "tls", "tls_ca", "tls_cert", "tls_key"},
+         {"layout", "password_file", "tls", "tls_ca", "tls_cert", "tls_key", "zone"},
          {"shedlock"},
          mysql::scripts::schema,
          mysql::scripts::schema_shedlock},

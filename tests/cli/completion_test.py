@@ -39,7 +39,7 @@ class Completion(InAShell):
 
     def test_commands(self):
         self.assertEqual(self.answers("holdfast "),
-                         ["run", "list", "show", "break", "schema", "sweep"])
+                         ["run", "list", "show", "break", "schema", "sweep", "help"])
         self.assertEqual(self.answers("holdfast l"), ["list"])
         self.assertEqual(self.answers("holdfast --v"), ["--version"])
         self.assertEqual(self.answers("holdfast dance "), [])

@@ -93,6 +93,70 @@ class Usage(OnALocalStore):
     def test_the_help_says_what_is_out_of_reach(self):
         self.assertRegex(self.call("run", "--help")[1], r"(?s)Out of reach.*sudo.*use the fence")
 
+    def test_an_error_points_to_the_help_of_its_command(self):
+        for words, page in (
+            (["run", "--dance", "a", "--", "true"], "run --help"),
+            (["run", "-w", "soon", "a", "--", "true"], "run --help"),
+            (["run", "a", "--"], "run --help"),
+            (["run", "a", "-c", "true", "--", "true"], "run --help"),
+            (["show", "--dance"], "show --help"),
+            (["break", "a"], "break --help"),
+            (["--dance"], "holdfast --help"),
+            (["dance"], "holdfast --help"),
+        ):
+            with self.subTest(words):
+                self.assert_refused(words, 64, page + "\n")
+
+    def test_a_mistyped_word_gets_a_suggestion(self):
+        for words, meant in (
+            (["run", "--nonblok", "a", "--", "true"], "--nonblock"),
+            (["run", "--conflict", "3", "a", "--", "true"], "--conflict-exit-code"),
+            (["run", "--leese=3s", "a", "--", "true"], "--lease"),
+            (["run", "-n", "--sahred", "a", "--", "true"], "--shared"),
+            (["list", "--jsn"], "--json"),
+            (["--verson"], "--version"),
+            (["shwo", "a"], "show"),
+        ):
+            with self.subTest(words):
+                self.assert_refused(words, 64, f"did you mean {meant}?")
+        for words in (["run", "--dance", "a", "--", "true"], ["dance"]):
+            self.assertNotIn("did you mean", self.call(*words)[2])
+        self.assert_refused(["run", "-nq", "a", "--", "true"], 64, "there is no option -q")
+
+    def test_help_is_a_command_too(self):
+        self.assertEqual(self.call("help"), self.call("--help"))
+        for command in ("run", "list", "show", "break", "schema", "sweep"):
+            self.assertEqual(self.call("help", command), self.call(command, "--help"))
+        self.assert_refused(["help", "dance"], 64, "'dance'", "there are: run, list")
+
+    def test_a_name_that_starts_with_a_dash(self):
+        script = 'printf "%s" "$HOLDFAST_NAME"'
+        for words, names in ((["--", "-odd"], "-odd"), (["-n", "--", "--odd", "b"], "--odd\nb"),
+                             (["--", "-odd", "b"], "-odd\nb")):
+            with self.subTest(words):
+                self.assertEqual(self.call("run", *words, "--", "sh", "-c", script)[1], names)
+        self.assert_refused(["run", "b", "--", "-odd", "--", "true"], 64, "-odd")
+        # A word that starts with no dash is a command, whatever it takes.
+        self.assert_refused(["run", "--", "echo", "--", "a"], 64, "NAME")
+        self.assertEqual(self.call("run", "a", "--", "echo", "--", "-b")[1], "-- -b\n")
+        self.assert_refused(["run", "-odd", "--", "true"], 64, "dash stands behind a --")
+
+    def test_a_short_time_is_not_said_to_be_none(self):
+        self.assert_refused(["run", "--lease", "0", "a", "--", "true"], 64, "a lease of 0 s")
+        self.assert_refused(["run", "--lease", "0.1ms", "a", "--", "true"], 64, "a lease of 1 ms")
+        words = ["run", "--max-time", "0.1ms", "-k", "0", "a", "--", "sleep", "60"]
+        self.assert_refused(words, 124, "longer than 0.1 ms")
+
+    def test_flocks_other_spellings(self):
+        self.hold("a")
+        self.assertEqual(self.call("run", "--nb", "a", "--", "true")[0], 75)
+        self.assertEqual(self.call("run", "--timeout", "0.05", "a", "--", "true")[0], 75)
+
+    def test_what_run_refuses_the_others_refuse_too(self):
+        long = "a" * 4097
+        for words in (["run", long, "--", "true"], ["show", long], ["break", long, "--fence", "1"]):
+            self.assert_refused(words, 64, "the name has 4097 bytes")
+
     def test_no_name(self):
         self.assert_refused(["run", "--", "true"], 64, "NAME")
         self.assert_refused(["run", "", "--", "true"], 64, "name")
@@ -108,6 +172,8 @@ class Usage(OnALocalStore):
             ["run", "-j", "0", "a", "--", "true"],
             ["run", "-s", "-x", "a", "--", "true"],
             ["run", "-s", "a", "b", "--", "true"],
+            ["run", "-x", "a", "b", "--", "true"],
+            ["run", "--leftovers", "eat", "a", "--", "true"],
             ["run", "-E", "256", "a", "--", "true"],
             ["run", "--fairness", "luck", "a", "--", "true"],
             ["run", "--lease", "0", "a", "--", "true"],

@@ -1,5 +1,8 @@
 """`holdfast run` on Redis."""
 
+import os
+import signal
+import socket
 import sys
 import time
 import unittest
@@ -35,6 +38,36 @@ class RunOnRedis(RunOnAServer, OnRedis):
         self.hold("a")
         words = ["run", "-n", "-S", f"redis+unix://{self.server.socket}", "a", "--", "true"]
         self.assertEqual(self.call(*words)[0], 75)
+
+
+    def test_a_release_that_nobody_answers_is_not_called_one(self):
+        self.environment["HOLDFAST_STORE"] = self.server.url("?request_timeout=500ms")
+        os.mkfifo(self.folder / "go")
+        script = "echo in; read line < go; exit 5"
+        wrapper = self.start("run", "--verbose", "a", "--", "sh", "-c", script)
+        self.assertEqual(wrapper.stdout.readline(), "in\n")
+        self.addCleanup(self.server.go_on)
+        self.server.stand_still()
+        (self.folder / "go").write_text("go\n")
+        _, err = wrapper.communicate(timeout=30)
+        self.assertEqual(wrapper.returncode, 5)
+        self.assertNotIn("] released\n", err)
+        self.assertRegex(err, r"s\] the store did not answer to the release; the lease ends it\n\Z")
+
+    def test_a_signal_while_it_connects_ends_it_at_once(self):
+        silent = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(silent.close)
+        silent.settimeout(20)
+        url = f"redis://127.0.0.1:{silent.getsockname()[1]}?connect_timeout=60s&request_timeout=60s"
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            with self.subTest(number):
+                wrapper = self.start("run", "-S", url, "a", "--", "touch", "ran")
+                connection, _ = silent.accept()
+                with connection:
+                    self.assertNotEqual(connection.recv(1), b"", "it asks something")
+                    wrapper.send_signal(number)
+                    self.assertEqual(wrapper.wait(20), -number)
+        self.assertFalse((self.folder / "ran").exists())
 
 
 class RunOnLayoutsOfOthers(OnRedis):
@@ -104,6 +137,7 @@ class RunOnLayoutsOfOthers(OnRedis):
                 with self.subTest((layout, words)):
                     self.on(layout)
                     self.assert_refused(["run", *words, "--", "true"], 64, "holdfast_", "another")
+                    self.assert_refused(["show", words[-1]], 64, "holdfast_", "another")
                     self.assertEqual(self.server.client.keys(), [])
         self.environment["HOLDFAST_STORE"] = self.store
         self.assertEqual(self.call("run", "holdfast_x", "--", "true")[0], 0)

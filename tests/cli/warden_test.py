@@ -2,13 +2,16 @@
 `holdfast run` is killed or stands still, when the hold is lost, and when time is up."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 import unittest
 
-from program import PROGRAM, OnALocalStore, children, is_there, state_of, until
+from program import (
+    PAGE, PROGRAM, OnALocalStore, children, is_there, state_of, until,
+)
 
 # Ignores TERM, and so does what it has started: a child, a grandchild whose parent is gone, and one
 # in a session of its own. Each writes its pid.
@@ -146,17 +149,39 @@ class Killed(WithAFamily):
         holder = self.hold("a")
         waiter = self.start("run", "a", "--", "touch", "ran")
         until(lambda: self.waiters("a") == 1)
+        os.kill(self.warden_of(waiter), signal.SIGKILL)
+        self.assert_not_started(holder, waiter, "its warden was killed")
+
+    def test_the_process_that_was_to_become_the_command(self):
+        holder = self.hold("a")
+        waiter = self.start("run", "a", "--", "touch", "ran")
+        until(lambda: self.waiters("a") == 1)
         warden = self.warden_of(waiter)
         (command,) = children(warden)
-        os.kill(warden, signal.SIGKILL)
         os.kill(command, signal.SIGKILL)
         until(lambda: not is_there(warden))
+        self.assert_not_started(holder, waiter, "the process that was to become it was killed")
+
+    def assert_not_started(self, holder, waiter, why):
+        until(lambda: not any(map(is_there, children(waiter.pid))))
         self.end(holder)
         _, err = waiter.communicate(timeout=20)
         self.assertEqual((waiter.returncode, err),
-                         (70, "holdfast: a: did not start the command: its warden was killed\n"))
+                         (70, f"holdfast: a: did not start the command: {why}\n"))
         self.assertFalse((self.folder / "ran").exists())
         self.assertEqual(self.listed(), [])
+
+    def test_both_at_one_moment_take_the_command_with_them(self):
+        """By the kernel: what the command has started is out of anybody's hands then."""
+        wrapper = self.start_stubborn()
+        warden = self.warden_of(wrapper)
+        command = int((self.folder / "command").read_text())
+        for pid in (warden, wrapper.pid):
+            os.kill(pid, signal.SIGSTOP)
+            until(lambda: state_of(pid) == "T")
+        wrapper.kill()
+        os.kill(warden, signal.SIGKILL)
+        until(lambda: not is_there(command))
 
     def test_a_waiter_leaves_nothing(self):
         self.hold("a")
@@ -380,6 +405,164 @@ class LeftBehind(WithAFamily):
         until(lambda: len(children(warden)) == 1)
         (self.folder / "go").write_text("go\n")
         self.assertEqual(wrapper.wait(20), 0)
+
+
+    def start_leaving(self, *options, script="exit 5"):
+        """A command that ends by itself, or by a signal, and leaves one behind that has a session
+        of its own and ends, deaf to TERM, when the file `go` is there."""
+        behind = ("setsid sh -c 'trap \"\" TERM INT HUP; echo $$ > apart; "
+                  "while ! [ -e go ]; do sleep 0.01; done' >&- 2>&- &")
+        wait = "until [ -s apart ]; do sleep 0.01; done; echo $$ > command; echo in; "
+        wrapper = self.start("run", *options, "a", "--", "sh", "-c", behind + wait + script)
+        self.assertEqual(wrapper.stdout.readline(), "in\n")
+        return wrapper
+
+    def behind(self):
+        return int((self.folder / "apart").read_text())
+
+    def test_what_is_left_of_a_command_that_was_asked_to_end_is_ended_too(self):
+        for name, code in (("TERM", 3), ("INT", 3), ("HUP", 3)):
+            with self.subTest(name):
+                wrapper = self.start_leaving("-k", "200ms",
+                                             script=f"trap 'exit 3' {name}; while :; do sleep 0.01; done")
+                rival = self.start("run", "a", "--", "sh", "-c", LOOK)
+                until(lambda: self.waiters("a") == 1)
+                wrapper.send_signal(getattr(signal, "SIG" + name))
+                self.assertRegex(rival.communicate(timeout=20)[0], r"\Ain \d+\n\Z")
+                self.assertFalse(is_there(self.behind()))
+                self.assertEqual(wrapper.wait(20), code)
+                (self.folder / "apart").unlink()
+
+    def test_another_signal_ends_nothing_that_is_left(self):
+        wrapper = self.start_leaving(script="trap 'exit 3' USR1; while :; do sleep 0.01; done")
+        wrapper.send_signal(signal.SIGUSR1)
+        self.assertEqual(wrapper.wait(20), 3)
+        self.assertTrue(is_there(self.behind()))
+
+    def test_waited_for_the_lock_is_kept(self):
+        wrapper = self.start_leaving("--leftovers", "wait", "--lease", "1s")
+        until(lambda: not is_there(int((self.folder / "command").read_text())))
+        self.assertEqual(self.call("run", "-w", "1500ms", "a", "--", "true")[0], 75)
+        (self.folder / "go").touch()
+        self.assertEqual(wrapper.wait(20), 5)
+        self.assertEqual(self.listed(), [])
+
+    def test_waited_for_it_is_ended_by_a_signal(self):
+        wrapper = self.start_leaving("--leftovers", "wait", "-k", "100ms")
+        until(lambda: not is_there(int((self.folder / "command").read_text())))
+        wrapper.terminate()
+        self.assertEqual(wrapper.wait(20), 5)
+        self.assertFalse(is_there(self.behind()))
+
+    def test_waited_for_it_is_ended_when_the_hold_is_lost(self):
+        wrapper = self.start_leaving("--leftovers", "wait", "--lease", "1s")
+        until(lambda: not is_there(int((self.folder / "command").read_text())))
+        self.assertEqual(self.call("break", "a", "--fence", str(self.fence()))[0], 0)
+        _, err = wrapper.communicate(timeout=20)
+        self.assertEqual(wrapper.returncode, 76)
+        self.assertRegex(err, r"lost .*; ended what it had left behind\n\Z")
+        self.assertFalse(is_there(self.behind()))
+
+    def test_waited_for_it_is_ended_when_time_is_up(self):
+        wrapper = self.start_leaving("--leftovers", "wait", "--max-time", "500ms", "-k", "10ms")
+        self.assertEqual(wrapper.wait(20), 124)
+        self.assertFalse(is_there(self.behind()))
+
+    def test_waited_for_it_is_ended_when_the_wrapper_is_killed(self):
+        wrapper = self.start_leaving("--leftovers", "wait")
+        until(lambda: not is_there(int((self.folder / "command").read_text())))
+        wrapper.kill()
+        self.assertEqual(self.call("run", "-w", "20s", "a", "--", "true")[0], 0)
+        self.assertFalse(is_there(self.behind()))
+
+    def test_waited_for_without_a_warden(self):
+        wrapper = self.start_leaving("--leftovers", "wait")
+        until(lambda: not is_there(int((self.folder / "command").read_text())))
+        warden = self.warden_of(wrapper)
+        os.kill(warden, signal.SIGKILL)
+        until(lambda: not is_there(warden))
+        self.assertEqual(self.call("run", "-n", "a", "--", "true")[0], 75)
+        (self.folder / "go").touch()
+        self.assertEqual(wrapper.wait(20), 5)
+
+    def test_ended_before_the_next_one_is_in(self):
+        wrapper = self.start_leaving("--leftovers", "end", "-k", "100ms", "--verbose")
+        _, err = wrapper.communicate(timeout=20)
+        self.assertEqual(wrapper.returncode, 5)
+        self.assertRegex(err, r"ended with code 5\n.*ending what it left behind\n.*released\n")
+        self.assertFalse(is_there(self.behind()))
+
+
+@unittest.skipUnless(os.geteuid() == 0, "who is not root cannot change its user")
+class AnotherUser(WithAFamily):
+    """A command that has changed its user, as sudo does, is out of reach."""
+
+    NOBODY = 65534
+
+    def setUp(self):
+        super().setUp()
+        changer = shutil.which("setpriv")
+        if changer is None or os.statvfs(self.folder).f_flag & os.ST_NOSUID:
+            self.skipTest("there is no way to change a user here")
+        shutil.copy(changer, self.folder / "change")
+        (self.folder / "change").chmod(0o4755)
+        shutil.copy(PROGRAM, self.folder / "holdfast")
+        os.chown(self.folder, self.NOBODY, self.NOBODY)
+        os.chown(self.folder / "store", self.NOBODY, self.NOBODY)
+
+    def start_out_of_reach(self, *options):
+        os.mkfifo(self.folder / "go")
+        os.chown(self.folder / "go", self.NOBODY, self.NOBODY)
+        script = "echo $$ > command; echo in; read line < go"
+        words = ["run", *options, "a", "--", "./change", "--reuid=0", "--regid=0", "--clear-groups",
+                 "sh", "-c", script]
+        process = self.start(*words, executable=self.folder / "holdfast", user=self.NOBODY,
+                             group=self.NOBODY, extra_groups=[])
+        self.assertEqual(process.stdout.readline(), "in\n", "it has not started")
+        return process
+
+    def test_is_not_said_to_be_ended_when_time_is_up(self):
+        wrapper = self.start_out_of_reach("--max-time", "300ms", "-k", "10ms")
+        self.assertEqual(wrapper.stderr.readline(),
+                         "holdfast: a: the command took longer than 300 ms; "
+                         "the command cannot be ended, for it has another user by now\n")
+        (self.folder / "go").write_text("go\n")
+        self.assertEqual(wrapper.communicate(timeout=20)[1], "", "it is said once")
+        self.assertEqual(wrapper.returncode, 124)
+
+    def test_is_not_said_to_be_ended_when_the_hold_is_lost(self):
+        wrapper = self.start_out_of_reach("--lease", "1s")
+        self.assertEqual(self.call("break", "a", "--fence", str(self.fence()))[0], 0)
+        self.assertRegex(wrapper.stderr.readline(), r"lost .*; the command cannot be ended, for it has")
+        (self.folder / "go").write_text("go\n")
+        self.assertEqual(wrapper.wait(20), 76)
+
+
+class TooLate(WithAFamily):
+    """Lost between its admission and the command's start: it stands still at a line that tells of
+    the one, and for which the pipe has no room."""
+
+    def start_late(self, *options):
+        name = "a" * (PAGE - 30)
+        wrapper = self.start("run", "--verbose", "--lease", "1s", *options, name, "--", "echo", "ran",
+                             pipesize=PAGE)
+        until(lambda: any(resource["holders"] for resource in self.listed()))
+        wrapper.send_signal(signal.SIGSTOP)
+        until(lambda: self.listed() == [])
+        wrapper.send_signal(signal.SIGCONT)
+        return wrapper
+
+    def test_it_is_taken_again(self):
+        for patience in ([], ["-w", "60s"]):
+            wrapper = self.start_late(*patience)
+            out, err = wrapper.communicate(timeout=30)
+            self.assertEqual((wrapper.returncode, out), (0, "ran\n"))
+            self.assertIn(": lost before the command was started\n", err)
+
+    def test_or_was_not_acquired(self):
+        wrapper = self.start_late("-n")
+        self.assertEqual(wrapper.communicate(timeout=30)[0], "")
+        self.assertEqual(wrapper.returncode, 75)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ class RunOnZookeeper(RunOnAServer, OnZookeeper):
         until(lambda: self.server.client.get_children("/") == ["zookeeper"])
 
     def test_a_killed_wrapper_is_followed_when_its_session_ends(self):
-        self.use("?session=3s&tick=500ms")
+        self.use("?tick=500ms")
         holder = self.hold("a", "--lease", "1s")
         killed = time.monotonic()
         holder.kill()
@@ -37,7 +37,7 @@ class RunOnZookeeper(RunOnAServer, OnZookeeper):
         self.assertGreater(time.monotonic() - killed, 0.4, "its session is not cut short")
 
     def test_the_hold_lasts_for_as_long_as_the_command_runs(self):
-        self.use("?session=4s&tick=500ms")
+        self.use("?tick=500ms")
         self.hold("a", "--lease", "2s")
         self.assertEqual(self.call("run", "-w", "6s", "--lease", "2s", "a", "--", "true")[0], 75)
 
@@ -109,11 +109,12 @@ class UnreachableZookeeper(Driven):
 class WrongZookeeperUrls(OnZookeeper):
     def test_are_bad_configuration(self):
         for parameters, parts in (
-            ("?layout=plain", ("'layout'", "session", "password_file")),
+            ("?layout=plain", ("'layout'", "tick", "password_file")),
             ("//a", ("path",)),
             ("?auth=nobody", ("user:password",)),
             ("?password_file=/nowhere/at/all", ("/nowhere/at/all", "cannot be read")),
-            ("?session=long", ("session",)),
+            ("?session=20s", ("'session'", "unknown parameter")),
+            ("?prefix=/", ("slash", "the path /orders")),
         ):
             with self.subTest(parameters):
                 url = self.server.url(parameters)

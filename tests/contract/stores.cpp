@@ -93,7 +93,7 @@ template <class Servers>
 class ZookeeperSite final : public Site {
 public:
     std::string url() const override { return ProcessWide<Servers>::get().url() + "/" + name_; }
-    std::string url_of_mortals() const override { return url() + "?session=3s&tick=500ms"; }
+    std::string url_of_mortals() const override { return url() + "?tick=500ms"; }
 
 private:
     std::string name_ = next_name();

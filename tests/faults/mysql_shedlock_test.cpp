@@ -1,11 +1,16 @@
 #include "faults/sql_shedlock.hpp"
 #include "servers/mariadb_server.hpp"
+#include "stores/mysql/mysql_scripts.hpp"
 
 namespace holdfast::test {
 namespace {
 
+/// With the database's time, ShedLock writes UTC into its columns in sessions of the server's zone.
+template <int Hours>
 struct MariadbShedlockSite {
-    MariadbServer server{{.settings = {"default-time-zone=+00:00"}}};
+    MariadbServer server{{.settings = {Hours < 0   ? "default-time-zone=-05:00"
+                                       : Hours > 0 ? "default-time-zone=+02:00"
+                                                   : "default-time-zone=+00:00"}}};
     std::string table = "locks.shedlock";
     std::string now = "UTC_TIMESTAMP(3)";
     std::string after(int seconds) const {
@@ -13,6 +18,82 @@ struct MariadbShedlockSite {
     }
 };
 
+std::string enter_of(const std::string& nonce, const std::string& patience,
+                     const std::string& its_end) {
+    return "CALL " + std::string(mysql::scripts::prefix) + "shedlock_enter('%shedlock/report', '" +
+           nonce + "', 'client', 'owner', 'host', 7, 1000000000, 1000000000, 'b', '" + patience +
+           "', 30000, 0, HEX('report'), " + its_end + ");";
+}
+
+TEST(MariadbShedlock, ARequestIsOneTransactionWhateverComesOfIt) {
+    const MariadbServer server;
+    const Client client = connect(server.url() + "?layout=shedlock");
+    server.query("USE locks;" + enter_of("first", "w", "2"));
+    const std::string open =
+        "USE locks; START TRANSACTION;" + enter_of("second", "w", "0") + "SELECT @@in_transaction";
+    EXPECT_TRUE(server.query(open).ends_with("\n1")) << "a waiter was seen before the row was";
+}
+
+/// Whose sessions have a zone of their own.
+TEST(MariadbShedlock, ItsSessionsMayHaveAnotherZoneThanTheServer) {
+    const MariadbServer server({.settings = {"default-time-zone=+00:00"}});
+    const Client client = connect(server.url() + "?layout=shedlock&zone=%2B02:00");
+    const std::string in_zone = "SET time_zone = '+02:00'; ";
+    server.query(in_zone +
+                 "INSERT INTO locks.shedlock VALUES ('report', TIMESTAMPADD(SECOND, 60, "
+                 "UTC_TIMESTAMP(3)), UTC_TIMESTAMP(3), 'theirs')");
+    const auto attempt = client.mutex("report").try_acquire();
+    EXPECT_FALSE(attempt);
+    server.query(in_zone + "UPDATE locks.shedlock SET lock_until = UTC_TIMESTAMP(3)");
+    auto hold = client.mutex("report", {.lease = 30s}).acquire();
+    EXPECT_EQ(
+        server.query(in_zone + "SELECT lock_until > UTC_TIMESTAMP(3) AND lock_until < "
+                               "TIMESTAMPADD(MINUTE, 1, UTC_TIMESTAMP(3)) FROM locks.shedlock"),
+        "1");
+}
+
+TEST(MariadbShedlock, AZoneThatTheServerDoesNotKnowIsNamed) {
+    const MariadbServer server;
+    const Client client = connect(server.url());
+    const Error error = error_of([&] {
+        return connect(server.url() + "?layout=shedlock&zone=Nowhere").mutex("report").acquire();
+    });
+    EXPECT_EQ(error.code(), errc::bad_configuration) << error.what();
+    expect_says(error, "zone");
+    EXPECT_EQ(error_of([&] { return connect(server.url() + "?zone=UTC"); }).code(),
+              errc::bad_configuration);
+}
+
+class MariadbShedlockTable : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Collations, MariadbShedlockTable,
+                         testing::Values("utf8mb4 COLLATE utf8mb4_unicode_ci",
+                                         "utf8mb4 COLLATE utf8mb4_general_ci",
+                                         "utf8mb4 COLLATE utf8mb4_bin",
+                                         "utf8mb3 COLLATE utf8mb3_general_ci",
+                                         "latin1 COLLATE latin1_swedish_ci"));
+
+TEST_P(MariadbShedlockTable, MayHaveAnyCollation) {
+    const MariadbServer server;
+    const Client client = connect(server.url() + "?layout=shedlock");
+    server.query("ALTER TABLE locks.shedlock CONVERT TO CHARACTER SET " + std::string(GetParam()));
+    auto hold = client.mutex("r\xc3\xa9port", {.lease = 30s}).acquire();
+    EXPECT_EQ(waiters_of(client, "r\xc3\xa9port"), 0U);
+    const auto found = client.look_at("r\xc3\xa9port");
+    ASSERT_TRUE(found && found->holders.size() == 1);
+    EXPECT_EQ(found->holders[0].fence, hold.fence());
+    EXPECT_EQ(hold.release(), Released::in_time);
+    server.query(
+        "UPDATE locks.shedlock SET lock_until = TIMESTAMPADD(MINUTE, 1, UTC_TIMESTAMP(3)),"
+        " locked_by = 'theirs'");
+    const auto attempt = client.mutex("r\xc3\xa9port").try_acquire();
+    EXPECT_FALSE(attempt);
+    const auto theirs = client.look_at("r\xc3\xa9port");
+    ASSERT_TRUE(theirs && theirs->holders.size() == 1);
+    EXPECT_EQ(theirs->holders[0].owner, "theirs");
+}
+
 }  // namespace
-INSTANTIATE_TYPED_TEST_SUITE_P(Mariadb, SqlShedlock, MariadbShedlockSite);
+INSTANTIATE_TYPED_TEST_SUITE_P(Mariadb, SqlShedlock, MariadbShedlockSite<0>);
+INSTANTIATE_TYPED_TEST_SUITE_P(MariadbEast, SqlShedlock, MariadbShedlockSite<2>);
+INSTANTIATE_TYPED_TEST_SUITE_P(MariadbWest, SqlShedlock, MariadbShedlockSite<-5>);
 }  // namespace holdfast::test

@@ -71,6 +71,18 @@ TEST_F(Namespaces, APlainReleaseWakesAWaiterInAnotherNamespace) {
     EXPECT_GT(fence_in(waiter.hear().value_or("")), hold.fence());
 }
 
+TEST_F(LocalProcesses, AProcessOfAnotherTimeNamespaceIsRefused) {
+    const auto shifted = permitted({"--fork", "--kill-child", "--time", "--boottime", "1000"});
+    if (!shifted) {
+        GTEST_SKIP() << "unshare may make no time namespace here, not even as root of a user "
+                        "namespace";
+    }
+    const auto hold = client_.mutex("orders").acquire();
+    Child other = starting(*shifted);
+    EXPECT_FALSE(other.hear()) << "its clock is 1000 s ahead: it would take every lease for over";
+    EXPECT_FALSE(ended_well(other));
+}
+
 TEST(TimeNamespaces, BootClockAndAlarmsFollowTheTimeSinceBoot) {
     // A machine that has slept for long: so much is CLOCK_BOOTTIME ahead of CLOCK_MONOTONIC.
     const auto clocks_shifted_by = [](const std::string& seconds) -> std::optional<Command> {

@@ -20,9 +20,13 @@ class LocalProcesses : public testing::Test {
 protected:
     /// A process that does what it is told.
     Child talker(std::vector<std::string> around = {}) const {
-        Child child = contenders_.talker(std::move(around));
+        Child child = starting(std::move(around));
         EXPECT_EQ(child.hear(), "ready");
         return child;
+    }
+    /// The same before it has opened the store.
+    Child starting(std::vector<std::string> around = {}) const {
+        return contenders_.talker(std::move(around));
     }
     Child busy(const std::string& how, std::size_t corner,
                const std::string& parameters = "") const {

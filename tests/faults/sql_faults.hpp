@@ -201,6 +201,7 @@ TYPED_TEST_P(SqlFaults, ALeaveWhoseReplyIsLostDoesNotTouchTheSuccessor) {
 }
 
 TYPED_TEST_P(SqlFaults, ABlackHoleIsAnErrorInTimeAndTheHoldIsTold) {
+    connect(this->url());  // to make tables and procedures takes longer
     const Client client = connect(this->url_behind("?request_timeout=200ms&connect_timeout=200ms"));
     auto hold = client.mutex("orders", {.lease = 900ms}).acquire();
     this->proxy_.black_hole();

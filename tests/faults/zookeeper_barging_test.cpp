@@ -58,7 +58,7 @@ TEST_F(ZookeeperBarging, AContainerThatTwoOfThemWantOutOfTheWayCostsNobodyItsNod
     const ZookeeperServer tidy_seldom;
     FaultProxy slow_way(tidy_seldom.port(), zookeeper_protocol);
     const auto url_through = [](int port) {
-        return "zookeeper://127.0.0.1:" + std::to_string(port) + "?session=10s&tick=500ms";
+        return "zookeeper://127.0.0.1:" + std::to_string(port) + "?tick=500ms";
     };
     const auto late = connect(url_through(slow_way.port()));
     const auto early = connect(url_through(tidy_seldom.port()));

@@ -10,9 +10,9 @@ namespace {
 
 class ZookeeperMajority : public testing::Test {
 protected:
-    static std::string parameters() { return "?session=4s&tick=500ms"; }
+    static std::string parameters() { return "?tick=500ms"; }
     /// Longer than an election.
-    Client patient_client() const { return connect(ensemble_.url() + "?session=10s&tick=500ms"); }
+    Client patient_client() const { return connect(ensemble_.url() + "?tick=500ms"); }
     static LockOptions patient() { return {.lease = 9s}; }
     /// By this server alone.
     static Client client_of(const ZookeeperServer& server) {
@@ -54,6 +54,26 @@ TEST_F(ZookeeperMajority, AHoldOnALeaderThatIsCutOffIsLostBeforeARivalIsIn) {
     const auto others = connect(ensemble_.leader().url() + parameters());
     const Hold next = others.mutex("orders", {.lease = 2s}).acquire();
     EXPECT_FALSE(hold.held());
+    EXPECT_GT(next.fence(), hold.fence());
+}
+
+/// It believes in its majority for twenty seconds after the others have left it.
+class ZookeeperAbandoned : public testing::Test {
+protected:
+    static std::string parameters() { return "?tick=500ms"; }
+
+    ZookeeperEnsemble ensemble_{{.settings = {"syncLimit=40"}}};
+};
+
+TEST_F(ZookeeperAbandoned, AHoldOnALeaderWhoseFollowersLeftItUnnoticedIsLostBeforeARivalIsIn) {
+    ZookeeperServer& leader = ensemble_.leader();
+    const auto user = connect(leader.url() + parameters());
+    const Hold hold = user.mutex("orders", {.lease = 3s}).acquire();
+    ensemble_.abandon(leader);
+    const auto others = connect(ensemble_.leader().url() + parameters());
+    const Hold next = others.mutex("orders", {.lease = 3s}).acquire();
+    EXPECT_FALSE(hold.held());
+    EXPECT_EQ(leader.mode(), "leader") << "it would still answer";
     EXPECT_GT(next.fence(), hold.fence());
 }
 

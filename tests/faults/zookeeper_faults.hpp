@@ -44,16 +44,16 @@ private:
 /// A server, a part of its tree for each test, and a network before it that the test makes fail.
 class ZookeeperFaults : public testing::Test {
 protected:
-    /// Through the network that fails. A session of 2 s unless another is asked for.
+    /// Through the network that fails.
     std::string url_behind(const std::string& parameters = "") const {
-        return url_at(proxy_.port(), "?session=2s&tick=500ms" + parameters);
+        return url_at(proxy_.port(), "?tick=500ms" + parameters);
     }
     Client client(const std::string& parameters = "", ClientOptions options = {}) const {
         return connect(url_behind(parameters), std::move(options));
     }
     /// Straight to the server.
     Client rival(const std::string& parameters = "") const {
-        return connect(url_at(server_.port(), "?session=10s&tick=500ms" + parameters));
+        return connect(url_at(server_.port(), "?tick=500ms" + parameters));
     }
     static LockOptions brief() { return {.lease = 1s}; }
     static LockOptions long_lived() { return {.lease = 10s}; }
@@ -73,14 +73,16 @@ protected:
         return await([&] { return !watcher_.look_at(name); });
     }
 
+    /// In this test's part of the tree.
+    static std::string url_at(int port, const std::string& parameters) {
+        return "zookeeper://127.0.0.1:" + std::to_string(port) + "/" +
+               testing::UnitTest::GetInstance()->current_test_info()->name() + parameters;
+    }
+
     ZookeeperServer& server_ = ZookeeperServer::shared();
     FaultProxy proxy_{server_.port(), zookeeper_protocol};
 
 private:
-    std::string url_at(int port, const std::string& parameters) const {
-        return "zookeeper://127.0.0.1:" + std::to_string(port) + "/" +
-               testing::UnitTest::GetInstance()->current_test_info()->name() + parameters;
-    }
     Client watcher_ = rival();
 };
 

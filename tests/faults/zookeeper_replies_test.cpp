@@ -13,7 +13,7 @@ protected:
     Client patient_client(const std::string& parameters = "") const {
         return connect("zookeeper://127.0.0.1:" + std::to_string(proxy_.port()) + "/" +
                        testing::UnitTest::GetInstance()->current_test_info()->name() +
-                       "?session=10s&tick=500ms&connect_timeout=10s" + parameters);
+                       "?tick=500ms&connect_timeout=10s" + parameters);
     }
 };
 
@@ -72,7 +72,7 @@ TEST_F(ZookeeperReplies, ACreateThatComesAfterItWasGivenUpIsTakenOut) {
     const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::hold});
     // The server would end the first connection when the session is taken up by another.
     proxy_.refuse();
-    EXPECT_EQ(error_of([&] { return user.mutex("orders", brief()).acquire(); }).code(),
+    EXPECT_EQ(error_of([&] { return user.mutex("orders", long_lived()).acquire(); }).code(),
               errc::unreachable);
     EXPECT_EQ(ambush.seen(), 1U);
     proxy_.let_pass();
@@ -95,7 +95,7 @@ TEST_F(ZookeeperReplies, ACreateThatComesAfterItsRepetitionLeavesNoGhost) {
     const auto connections = server_.measured("num_alive_connections");
     // Kept back until the client has given up the connection and tried again by the next one.
     const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::hold});
-    auto hold = user.mutex("orders", brief()).acquire();
+    auto hold = user.mutex("orders", long_lived()).acquire();
     EXPECT_TRUE(hold.held());
     EXPECT_EQ(ambush.seen(), 2U);
     EXPECT_EQ(proxy_.connections(), 2U);
@@ -131,6 +131,117 @@ TEST_F(ZookeeperReplies, APredecessorThatGoesBetweenTheListAndTheWatchIsNoticed)
     proxy_.let_pass();
     EXPECT_TRUE(second.is_over(600ms)) << "before it looks with its renewal";
     EXPECT_TRUE(second.get().held());
+}
+
+/// Contenders at the port, whose nodes somebody deletes.
+class ZookeeperDeleted : public ZookeeperReplies {
+protected:
+    struct Waiting {
+        Ticket ticket;
+        std::unique_ptr<Watch> watch = nullptr;
+        std::shared_ptr<std::atomic<int>> told = std::make_shared<std::atomic<int>>(0);
+        std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
+    };
+    static Contender contender(std::uint8_t number, std::uint64_t weight, std::uint64_t capacity) {
+        return {.resource = "orders",
+                .nonce = {.bytes = {std::byte{number}}},
+                .owner = "it",
+                .weight = weight,
+                .capacity = capacity,
+                .form = capacity == all ? Form::read_write : Form::permits,
+                .lease = 10s};
+    }
+    static Entry entered(Store& store, const Contender& contender) {
+        const auto result = store.enter({&contender, 1}).get();
+        EXPECT_TRUE(result.ok());
+        return result.value().front();
+    }
+    static Waiting waits(Store& store, const Contender& contender) {
+        Waiting waiting{.ticket = entered(store, contender).ticket};
+        waiting.watch = store.watch(
+            waiting.ticket, [told = waiting.told, gone = waiting.gone](const Standing& standing) {
+                if (standing.state == Standing::State::gone) *gone = true;
+                ++*told;
+            });
+        return waiting;
+    }
+    static Standing::State state_of(Store& store, const Ticket& ticket) {
+        const auto standing = store.standing(ticket).get();
+        return standing.ok() ? standing.value().state : Standing::State::offered;
+    }
+};
+
+TEST_F(ZookeeperDeleted, AWaiterWhoseNodeWasDeletedIsToldAtOnceAndNeverAdmitted) {
+    const auto store = open_store(url_at(proxy_.port(), "?tick=500ms&prefix=")).store;
+    const auto others = open_store(url_at(server_.port(), "?tick=500ms&prefix=")).store;
+    struct Case {
+        std::uint64_t first;
+        std::uint64_t second;
+        std::uint64_t capacity;
+    };
+    // A writer behind a writer, a reader behind a writer, permits.
+    for (const auto& [first, second, capacity] :
+         {Case{all, all, all}, Case{all, 1, all}, Case{2, 2, 3}}) {
+        const Wire::Interest serves = store->wire().interest();
+        const Ticket holder = entered(*others, contender(1, first, capacity)).ticket;
+        const Waiting waiting = waits(*store, contender(2, second, capacity));
+        const Waiting third = waits(*store, contender(3, second, capacity));
+        // By its place, as `break` does.
+        const Ticket listed{"orders", {}, waiting.ticket.place};
+        ASSERT_TRUE(others->leave(listed).get().ok());
+        EXPECT_TRUE(await([&] { return waiting.gone->load(); }, 2s));
+        ASSERT_TRUE(others->leave(holder).get().ok());
+        ASSERT_TRUE(await([&] { return *third.told > 0; }));
+        EXPECT_EQ(state_of(*store, waiting.ticket), Standing::State::gone);
+        EXPECT_TRUE(
+            await([&] { return state_of(*store, third.ticket) == Standing::State::admitted; }));
+        ASSERT_TRUE(store->leave(third.ticket).get().ok());
+        ASSERT_TRUE(store->leave(waiting.ticket).get().ok());
+    }
+}
+
+TEST_F(ZookeeperDeleted, AWaiterWhoseNodeWasDeletedWhileItsConnectionWasDownIsNeverAdmitted) {
+    const auto store = open_store(url_at(proxy_.port(), "?tick=500ms&prefix=")).store;
+    const auto others = open_store(url_at(server_.port(), "?tick=500ms&prefix=")).store;
+    const Wire::Interest serves = store->wire().interest();
+    const Ticket holder = entered(*others, contender(1, all, all)).ticket;
+    const Waiting waiting = waits(*store, contender(2, all, all));
+    ASSERT_TRUE(await([&] { return server_.measured("watch_count") > 0; }));
+    proxy_.refuse();
+    proxy_.cut();
+    ASSERT_TRUE(others->leave({"orders", {}, waiting.ticket.place}).get().ok());
+    ASSERT_TRUE(others->leave(holder).get().ok());
+    const Ticket rival = entered(*others, contender(4, all, all)).ticket;
+    proxy_.pass();
+    ASSERT_TRUE(await([&] { return *waiting.told > 0; }));
+    EXPECT_EQ(state_of(*store, waiting.ticket), Standing::State::gone);
+    ASSERT_TRUE(others->leave(rival).get().ok());
+}
+
+TEST_F(ZookeeperReplies, OneThatWasRefusedAndIsAboutToLeaveRefusesNobodyElse) {
+    const auto url = [](int port) { return url_at(port, "?tick=500ms"); };
+    Hold first = rival().semaphore("slots", 5, long_lived()).acquire(5);
+    const auto wrong = connect(url(proxy_.port()));
+    const ZookeeperAmbush stays(proxy_, Verb::remove, {Verdict::hold});
+    auto refused = std::async(std::launch::async, [&] {
+        return error_of([&] { return wrong.semaphore("slots", 3, long_lived()).acquire(); }).code();
+    });
+    ASSERT_TRUE(stays.await_seen(1)) << "it knows, and its node is still there";
+    first.release();
+    FaultProxy way(server_.port(), zookeeper_protocol);
+    const auto right = connect(url(way.port()));
+    std::atomic<int> lists = 0;
+    way.on_request([&](auto request) {
+        return zookeeper_verb(request) == Verb::list && ++lists == 2 ? Verdict::hold
+                                                                     : Verdict::pass;
+    });
+    auto entering = std::async(std::launch::async,
+                               [&] { return right.semaphore("slots", 5, long_lived()).acquire(); });
+    ASSERT_TRUE(await([&] { return lists >= 2; })) << "it looks again";
+    proxy_.let_pass();
+    EXPECT_EQ(refused.get(), errc::conflict);
+    way.let_pass();
+    EXPECT_TRUE(entering.get().held());
 }
 
 TEST_F(ZookeeperReplies, APredecessorThatIsAdmittedBetweenTheListAndTheWatchIsNoticed) {
@@ -174,7 +285,7 @@ TEST_F(ZookeeperReplies, APredecessorThatGoesWhileTheConnectionIsDownIsToldByThe
     auto first = rival().mutex("orders", long_lived()).acquire();
     const auto user = connect("zookeeper://127.0.0.1:" + std::to_string(proxy_.port()) +
                               "/APredecessorThatGoesWhileTheConnectionIsDownIsToldByTheNextOne"
-                              "?session=10s&tick=500ms");
+                              "?tick=500ms");
     Acquiring second(user, "orders", {.lease = 10s});
     ASSERT_TRUE(await_waiters("orders", 1));
     ASSERT_TRUE(await([&] { return server_.measured("watch_count") > 0; }));
@@ -229,7 +340,7 @@ TEST_F(ZookeeperReplies, ANameBelowABargingOneIsRefusedAtOnce) {
     const auto connections = proxy_.connections();
     const auto start = std::chrono::steady_clock::now();
     for (const char* name : {"a/b", "a/b/c"}) {
-        const auto refused = error_of([&] { return user.mutex(name, brief()).acquire(); });
+        const auto refused = error_of([&] { return user.mutex(name, long_lived()).acquire(); });
         EXPECT_EQ(refused.code(), errc::conflict);
         expect_says(refused, "barging");
     }

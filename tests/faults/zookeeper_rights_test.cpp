@@ -13,7 +13,7 @@ class ZookeeperRights : public testing::Test {
 protected:
     static LockOptions brief() { return {.lease = 1s}; }
     std::string url(const std::string& parameters) const {
-        return server_.url() + "/rights?session=2s&tick=500ms" + parameters;
+        return server_.url() + "/rights?tick=500ms" + parameters;
     }
     static bool can_be_reached(const std::string& store) {
         try {
@@ -56,7 +56,7 @@ TEST_F(ZookeeperRights, AContainerOfAnotherUsersIsToldAtOnce) {
 
 TEST_F(ZookeeperRights, AnotherUsersBargingLockIsRefusedAtOnce) {
     const auto commons = [&](const std::string& user) {
-        return connect(server_.url() + "/commons?session=2s&tick=500ms" + user);
+        return connect(server_.url() + "/commons?tick=500ms" + user);
     };
     const LockOptions barging{.lease = 1s, .fairness = Fairness::barging};
     const auto nobody = commons("");
@@ -71,6 +71,26 @@ TEST_F(ZookeeperRights, AnotherUsersBargingLockIsRefusedAtOnce) {
     EXPECT_TRUE(hold.held());
 }
 
+TEST_F(ZookeeperRights, AHolderWhoseNodeWeMayNotReadIsWaitedForQuietly) {
+    const ZookeeperServer server;
+    const auto url_of = [&](const std::string& user) {
+        return "zookeeper://" + server.address() + "?tick=500ms&prefix=" + user;
+    };
+    // The container is everybody's, her node in it is her own.
+    const auto nobody = connect(url_of(""));
+    const Hold keeps_the_way_open = nobody.mutex("orders/below", {.lease = 10s}).acquire();
+    const auto alice = connect(url_of("&auth=alice:secret"));
+    auto hold = alice.mutex("orders", {.lease = 10s}).acquire();
+    Acquiring waiter(nobody, "orders", {.lease = 10s});
+    ASSERT_TRUE(await([&] { return alice.look_at("orders")->waiters.size() == 1; }));
+    const auto before = server.measured("packets_received");
+    EXPECT_FALSE(waiter.is_over(1s));
+    EXPECT_LT(server.measured("packets_received") - before, 50);
+    hold.release();
+    EXPECT_TRUE(waiter.is_over(2s)) << "before it looks with its renewal";
+    EXPECT_TRUE(waiter.get().held());
+}
+
 TEST_F(ZookeeperRights, ThePasswordIsNowhereToBeSeen) {
     const auto client = connect(url("&auth=alice:secret"));
     EXPECT_EQ(client.store().find("secret"), std::string::npos) << client.store();
@@ -83,7 +103,7 @@ TEST_F(ZookeeperRights, ThePasswordIsNowhereToBeSeen) {
 TEST_F(ZookeeperRights, TlsReachesAServerThatProvesItsName) {
     const ZookeeperServer secured({.tls = true});
     const std::string address =
-        "zookeepers://127.0.0.1:" + std::to_string(secured.tls_port()) + "?session=2s&tick=500ms";
+        "zookeepers://127.0.0.1:" + std::to_string(secured.tls_port()) + "?tick=500ms";
     const std::string trusting =
         address + "&tls_ca=" + certificates().authority.certificate.string();
     // It serves others before it listens for TLS.
@@ -92,7 +112,8 @@ TEST_F(ZookeeperRights, TlsReachesAServerThatProvesItsName) {
     auto hold = client.mutex("orders", brief()).acquire();
     EXPECT_FALSE(await([&] { return !hold.held(); }, 1500ms)) << "it is renewed";
     EXPECT_EQ(hold.release(), Released::in_time);
-    EXPECT_EQ(error_of([&] { return connect(address); }).code(), errc::unreachable)
+    EXPECT_EQ(error_of([&] { return connect(address + "&request_timeout=1s"); }).code(),
+              errc::unreachable)
         << "nobody here trusts its authority";
 }
 

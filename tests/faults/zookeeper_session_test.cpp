@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "faults/zookeeper_faults.hpp"
+#include "support/contender.hpp"
 
 /// A connection is not a session, and a session not a lease: what each of them ends.
 namespace holdfast::test {
@@ -51,11 +52,10 @@ TEST_F(ZookeeperSession, ASilentNetworkLosesTheHoldBeforeARivalIsIn) {
     EXPECT_EQ(holders("orders"), 1U);
 }
 
-TEST_F(ZookeeperSession, ALeaseAsLongAsTheSessionIsLostBeforeARivalIsInToo) {
+TEST_F(ZookeeperSession, WheneverTheNetworkFallsSilentTheHoldIsLostBeforeARivalIsIn) {
     const auto user = client();
-    const LockOptions whole{.lease = 2s};
     for (int round = 0; round < 3; ++round) {
-        auto hold = user.mutex("orders", whole).acquire();
+        auto hold = user.mutex("orders", {.lease = 2s}).acquire();
         // At any time since the last renewal.
         EXPECT_FALSE(await([&] { return !hold.held(); }, std::chrono::milliseconds{700 * round}));
         proxy_.black_hole();
@@ -83,7 +83,7 @@ TEST_F(ZookeeperSession, AfterItsEndTheSameClientLocksAgain) {
     EXPECT_EQ(holders("orders"), 1U);
 }
 
-TEST_F(ZookeeperSession, ThatEndsWhileWaitingIsFollowedByAnotherAndAdmitsNobody) {
+TEST_F(ZookeeperSession, ThatEndsWhileWaitingAdmitsNobodyAndTheWaiterComesAgain) {
     auto hold = rival().mutex("orders", long_lived()).acquire();
     const auto user = client();
     Acquiring waiter(user, "orders", brief());
@@ -91,17 +91,16 @@ TEST_F(ZookeeperSession, ThatEndsWhileWaitingIsFollowedByAnotherAndAdmitsNobody)
     proxy_.black_hole();
     ASSERT_TRUE(await_waiters("orders", 0));
     proxy_.pass();
-    ASSERT_TRUE(await_waiters("orders", 1)) << "it holds nothing, so it comes again";
+    ASSERT_TRUE(await_waiters("orders", 1));
+    EXPECT_FALSE(waiter.is_over());
     EXPECT_TRUE(hold.held());
     hold.release();
-    Hold next = waiter.get();
-    EXPECT_GT(next.fence(), hold.fence());
-    next.release();
-    EXPECT_TRUE(await_nobody("orders"));
+    EXPECT_TRUE(waiter.get().held());
 }
 
 TEST_F(ZookeeperSession, ThatEndsDuringEnterIsReplacedAndItsNodeNeverAdopted) {
     const auto user = client();
+    user.mutex("orders", brief()).acquire().release();
     const auto sessions = server_.measured("global_sessions");
     proxy_.on_request([&](auto request) {
         // The server gets it, and nobody hears more.
@@ -144,7 +143,7 @@ TEST_F(ZookeeperSession, ThatIsOverIsNotRenewedByTheNextOne) {
 
 TEST_F(ZookeeperSession, IsReplacedWhenTheServerWasEmptied) {
     ZookeeperServer server;
-    const auto user = connect(server.url() + "?session=1s&tick=500ms");
+    const auto user = connect(server.url() + "?tick=500ms");
     auto mutex = user.mutex("orders", brief());
     auto hold = mutex.acquire();
     for (int i = 0; i < 20; ++i) user.mutex("other", brief()).acquire().release();
@@ -155,26 +154,116 @@ TEST_F(ZookeeperSession, IsReplacedWhenTheServerWasEmptied) {
     EXPECT_TRUE(again.held());
 }
 
-TEST_F(ZookeeperSession, ALeaseAboveItIsAnErrorThatNamesBoth) {
+TEST_F(ZookeeperSession, ALeaseAboveTheLongestThatIsGrantedIsAnErrorThatNamesBoth) {
     const auto user = client();
-    const auto refused = error_of([&] { return user.mutex("orders", {.lease = 3s}); });
+    const auto refused = error_of([&] { return user.mutex("orders", {.lease = 11s}); });
     EXPECT_EQ(refused.code(), errc::invalid_argument);
-    expect_says(refused, "a lease of 3 s");
-    expect_says(refused, "to 2 s, the session that ZooKeeper grants");
-    // Also when the servers grant less than was asked for.
-    const auto greedy = rival("&prefix=other/");
-    expect_says(error_of([&] { return greedy.mutex("orders", {.lease = 30s}); }), "to 10 s");
+    expect_says(refused, "a lease of 11 s");
+    expect_says(refused, "to 10 s, the longest session that ZooKeeper grants");
 }
 
-TEST_F(ZookeeperSession, IsOneForAllLocksOfAClient) {
+TEST_F(ZookeeperSession, ALeaseThatNoServerGrantsIsRefusedWhenItIsAskedFor) {
+    const ZookeeperServer server({.settings = {"maxSessionTimeout=40000"}});
+    const auto user = connect(server.url() + "?tick=500ms");
+    const auto refused = error_of([&] { return user.mutex("orders", {.lease = 60s}).acquire(); });
+    EXPECT_EQ(refused.code(), errc::invalid_argument);
+    expect_says(refused, "40000 ms");
+    EXPECT_FALSE(user.look_at("orders"));
+    // From now on it is known.
+    expect_says(error_of([&] { return user.mutex("orders", {.lease = 60s}); }), "to 40 s");
+    EXPECT_TRUE(user.mutex("orders", {.lease = 40s}).acquire().held());
+}
+
+TEST_F(ZookeeperSession, IsOneForAllLocksWithTheSameLease) {
     const auto before = server_.measured("global_sessions");
     const auto user = client();
     std::vector<Hold> holds;
     for (int i = 0; i < 20; ++i) {
         holds.push_back(user.mutex("orders/" + std::to_string(i), brief()).acquire());
+        holds.push_back(user.mutex("other/" + std::to_string(i), long_lived()).acquire());
     }
-    EXPECT_EQ(server_.measured("global_sessions"), before + 1);
-    EXPECT_EQ(proxy_.connections(), 1U);
+    EXPECT_EQ(server_.measured("global_sessions"), before + 2);
+    EXPECT_EQ(proxy_.connections(), 2U);
+}
+
+TEST_F(ZookeeperSession, OfAShortLeaseEndsSoonAndLeavesTheOthersAlone) {
+    const auto user = client();
+    const Hold brief_one = user.mutex("brief", brief()).acquire();
+    const Hold long_one = user.mutex("long", {.lease = 9s}).acquire();
+    proxy_.black_hole();
+    ASSERT_TRUE(await_nobody("brief"));
+    proxy_.pass();
+    EXPECT_FALSE(brief_one.held());
+    EXPECT_TRUE(long_one.held());
+    EXPECT_FALSE(await([&] { return !long_one.held(); }, 3s)) << "it is renewed";
+    EXPECT_EQ(holders("long"), 1U);
+}
+
+TEST_F(ZookeeperSession, OfAKilledHolderEndsWithItsLease) {
+    Child holder = Contenders(url_behind()).talker();
+    ASSERT_EQ(holder.hear(), "ready");
+    ASSERT_NE(fence_in(holder.ask("acquire orders 2000")), 0U);
+    const auto killed = std::chrono::steady_clock::now();
+    holder.kill();
+    const Hold next = rival().mutex("orders", long_lived()).acquire();
+    EXPECT_LT(std::chrono::steady_clock::now() - killed, 5s) << "not the longest session";
+}
+
+TEST_F(ZookeeperSession, ThatNobodyUsesAnyMoreIsEnded) {
+    const auto user = client();
+    const Hold hold = user.mutex("orders", long_lived()).acquire();
+    // Somebody who waits keeps all sessions of its client alive.
+    Acquiring waiter(user, "orders", long_lived());
+    ASSERT_TRUE(await_waiters("orders", 1));
+    const auto sessions = server_.measured("global_sessions");
+    EXPECT_EQ(user.mutex("other", brief()).acquire().release(), Released::in_time);
+    EXPECT_EQ(server_.measured("global_sessions"), sessions + 1);
+    EXPECT_TRUE(await([&] { return server_.measured("global_sessions") == sessions; }, 8s));
+    EXPECT_EQ(user.mutex("other", brief()).acquire().release(), Released::in_time);
+}
+
+TEST_F(ZookeeperSession, ALeaseIsNotLengthenedBeyondIt) {
+    const auto store = open_store(url_behind("&prefix=")).store;
+    const Contender contender{
+        .resource = "orders", .nonce = {.bytes = {std::byte{7}}}, .owner = "it", .lease = 1s};
+    const auto entered = store->enter({&contender, 1}).get();
+    ASSERT_TRUE(entered.ok());
+    const Ticket ticket = entered.value().front().ticket;
+    const auto refused = store->renew({&ticket, 1}, 9s).get();
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.failure().code, errc::invalid_argument);
+    const auto renewed = store->renew({&ticket, 1}, 1s).get();
+    ASSERT_TRUE(renewed.ok());
+    EXPECT_EQ(renewed.value().front().state, Standing::State::admitted);
+}
+
+TEST_F(ZookeeperSession, TheFirstOneIsWaitedForLikeAnyAnswer) {
+    proxy_.refuse();
+    auto connecting = std::async(std::launch::async, [&] { return client(); });
+    EXPECT_EQ(connecting.wait_for(500ms), std::future_status::timeout);
+    proxy_.pass();
+    EXPECT_TRUE(connecting.get().mutex("orders", brief()).acquire().held());
+}
+
+TEST_F(ZookeeperSession, ThatCannotBeHadIsToldWithTheReason) {
+    proxy_.refuse();
+    const auto start = std::chrono::steady_clock::now();
+    const auto failed = error_of([&] { return client("&request_timeout=700ms"); });
+    EXPECT_EQ(failed.code(), errc::unreachable);
+    expect_says(failed, "request_timeout is 700 ms");
+    expect_says(failed, "refused");
+    EXPECT_GE(std::chrono::steady_clock::now() - start, 600ms);
+}
+
+TEST_F(ZookeeperSession, IsClosedAtOnceWhenNobodyAnswers) {
+    std::optional<Client> user = client();
+    std::optional<Hold> hold = user->mutex("orders", brief()).acquire();
+    proxy_.black_hole();
+    ASSERT_TRUE(await([&] { return !hold->held(); }));
+    hold.reset();
+    const auto start = std::chrono::steady_clock::now();
+    user.reset();
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 1s);
 }
 
 TEST_F(ZookeeperSession, AnIdleOneIsTakenUpAgain) {
@@ -183,7 +272,7 @@ TEST_F(ZookeeperSession, AnIdleOneIsTakenUpAgain) {
     EXPECT_EQ(mutex.acquire().release(), Released::in_time);
     // Nobody is there to keep it: beyond its half, and beyond its end.
     const auto idle_since = std::chrono::steady_clock::now();
-    ASSERT_TRUE(await([&] { return std::chrono::steady_clock::now() - idle_since > 1200ms; }));
+    ASSERT_TRUE(await([&] { return std::chrono::steady_clock::now() - idle_since > 1400ms; }));
     // Not what was left of it.
     EXPECT_GT(mutex.acquire().remaining(), 1s);
     const auto sessions = server_.measured("global_sessions");
@@ -192,7 +281,8 @@ TEST_F(ZookeeperSession, AnIdleOneIsTakenUpAgain) {
 }
 
 TEST_F(ZookeeperSession, WhatALostHoldLeavesBehindIsRemovedWhileItsClientLives) {
-    const auto user = client();
+    // Servers with such a tick would grant no shorter session than six seconds.
+    const auto user = connect(url_at(proxy_.port(), "?tick=3s"));
     const Hold hold = user.mutex("orders", {.lease = 500ms}).acquire();
     // Long enough for the lease, not for the session.
     proxy_.black_hole();
@@ -209,7 +299,8 @@ TEST_F(ZookeeperSession, WhatALostHoldLeavesBehindIsRemovedWhileItsClientLives) 
 
 TEST_F(ZookeeperSession, WhatCouldNotBeGivenBackIsRemovedWhenTheNetworkIsBack) {
     for (const Fairness fairness : {Fairness::fifo, Fairness::barging}) {
-        const auto opened = open_store(url_behind("&request_timeout=300ms&prefix="));
+        const auto opened =
+            open_store(url_at(proxy_.port(), "?tick=3s&request_timeout=300ms&prefix="));
         const auto store = opened.store;
         const Contender contender{.resource = "orders",
                                   .nonce = {.bytes = {std::byte{7}}},

@@ -14,7 +14,7 @@ class EtcdctlCounting(SharedOnEtcd):
             [(self.ours, ("--mark", "h"))] * 4 + [(self.etcdctl, ("--mark", "e"))] * 4
         )
         self.assertEqual(self.count(), 8 * self.ROUNDS)
-        self.assert_mixed(10)
+        self.tell_how_mixed()
         self.assertEqual(self.in_line(), 0)
 
 
@@ -24,7 +24,7 @@ class EtcdGoCounting(SharedOnEtcd):
             [(self.ours, ("--mark", "h"))] * 4 + [(self.go, ("--mark", "g"))] * 4
         )
         self.assertEqual(self.count(), 8 * self.ROUNDS)
-        self.assert_mixed(10)
+        self.tell_how_mixed()
         self.assertEqual(self.in_line(), 0)
 
 

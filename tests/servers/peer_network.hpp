@@ -42,6 +42,9 @@ public:
     /// Nothing passes between the member and its peers any more, and nobody is told: connections
     /// stay, and new ones are taken silently. In force when it returns.
     void cut(std::size_t member);
+    /// As cut(), but its peers are told: their ends of all connections with it are closed. It is
+    /// not.
+    void abandon(std::size_t member);
     /// All reach each other again. What was on its way arrives late, as by TCP.
     void heal();
 

@@ -2,6 +2,7 @@
 
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -42,6 +43,13 @@ class RedisServer:
                     self.close()
                     raise RuntimeError(f"redis-server does not answer: {log}") from error
                 time.sleep(0.01)
+
+    def stand_still(self):
+        """Until go_on(): it takes what is sent to it, and answers nothing."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self._process.send_signal(signal.SIGCONT)
 
     def close(self):
         self._process.kill()

@@ -95,11 +95,21 @@ ZookeeperServer& ZookeeperEnsemble::await_one_that_is(const std::string& mode) c
     return *found;
 }
 
-void ZookeeperEnsemble::cut(const ZookeeperServer& member) {
+std::size_t ZookeeperEnsemble::index_of(const ZookeeperServer& member) const {
     const auto found = std::ranges::find(members_, &member, &std::unique_ptr<ZookeeperServer>::get);
-    const auto index = static_cast<std::size_t>(found - members_.begin());
+    return static_cast<std::size_t>(found - members_.begin());
+}
+
+void ZookeeperEnsemble::cut(const ZookeeperServer& member) {
+    const std::size_t index = index_of(member);
     cut_.at(index) = true;
     network_.cut(index);
+}
+
+void ZookeeperEnsemble::abandon(const ZookeeperServer& member) {
+    const std::size_t index = index_of(member);
+    cut_.at(index) = true;
+    network_.abandon(index);
 }
 
 void ZookeeperEnsemble::heal() {

@@ -39,6 +39,8 @@ public:
     /// No more passes between this member and the other two, and none of them is told; clients
     /// reach it still.
     void cut(const ZookeeperServer& member);
+    /// As cut(), but the other two are told at once, and elect; this one waits for them.
+    void abandon(const ZookeeperServer& member);
     /// All reach each other again.
     void heal();
     /// Until one leads, and all others that run follow it. Nobody may be cut off or paused.
@@ -55,6 +57,7 @@ private:
         int election = 0;
     };
 
+    std::size_t index_of(const ZookeeperServer& member) const;
     void connect_peers();
     std::optional<std::size_t> greet(const PeerNetwork::Way& way, std::string& greeting) const;
     static std::string line_of(std::size_t index, PeerPorts ports);

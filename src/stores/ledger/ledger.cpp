@@ -8,6 +8,8 @@
 
 #include <holdfast/error.hpp>
 
+#include "port/sentences.hpp"
+
 namespace holdfast::inline v0::ledger {
 
 namespace {
@@ -35,19 +37,6 @@ Standing waiting(const LinePage& page, std::uint64_t ticket) {
 Entry entry(const Contender& contender, std::uint64_t ticket, Standing standing) {
     return {.ticket = {contender.resource, contender.nonce, place_of(ticket)},
             .standing = standing};
-}
-
-Failure conflict(const LinePage& page, const Contender& contender) {
-    const auto words = [](std::uint64_t capacity, Fairness fairness) {
-        const std::string kind =
-            capacity == all ? "an exclusive or shared lock" : std::to_string(capacity) + " permits";
-        return kind + (fairness == Fairness::fifo ? ", fifo" : ", barging");
-    };
-    return {errc::conflict, Effect::none,
-            contender.resource + " is in use as " +
-                words(page.head().capacity, page.head().fairness) + ", and asked for as " +
-                words(contender.capacity, contender.fairness) +
-                "; all users of a resource must agree"};
 }
 
 Place place(const LinePage& page, const Row<Record>& row, Moment now) {
@@ -102,7 +91,7 @@ Result<std::vector<Entry>> Ledger::enter(std::span<const Contender> contenders) 
 
 Result<Entry> Ledger::enter(const Contender& contender) {
     if (has_tombstone(contender.nonce)) {
-        return Failure{errc::cancelled, Effect::none, "this request was withdrawn before it came"};
+        return withdrawn();
     }
     LinePage page(scene_, told_, contender.resource);
     auto result = enter_line(page, contender);
@@ -120,25 +109,21 @@ Result<Entry> Ledger::enter_line(LinePage& page, const Contender& contender) {
     if (!page.empty()) {
         if (const auto ticket = repeated(page, contender)) {
             const Ticket known{contender.resource, contender.nonce, place_of(*ticket)};
-            return entry(contender, *ticket, renew(known, contender.lease));
+            return entry(contender, *ticket, come_again(known, contender.lease));
         }
         page.advance();
     }
     if (page.empty()) page.start(contender.capacity, contender.fairness);
     if (page.head().capacity != contender.capacity || page.head().fairness != contender.fairness) {
-        return conflict(page, contender);
+        return conflict({page.head().capacity, page.head().fairness},
+                        {contender.capacity, contender.fairness});
     }
 
     Record record = record_of(contender, client_, scene_.now);
     record.ticket = page.take_ticket();
     if (contender.reenter) {
         if (const auto joined = page.holder_of(contender.owner)) {
-            if (contender.weight > joined->weight) {
-                return Failure{errc::deadlock, Effect::none,
-                               contender.owner +
-                                   " holds a share of it already and asks for more; "
-                                   "release that first"};
-            }
+            if (contender.weight > joined->weight) return deadlock(contender.owner);
             record.weight = 0;
             record.fence = joined->fence;
         }
@@ -179,7 +164,26 @@ Standing Ledger::standing(const Ticket& ticket) {
     return waiting(page, *number);
 }
 
-Standing Ledger::renew(const Ticket& ticket, std::chrono::milliseconds lease) {
+Standing Ledger::renew(const Ticket& ticket, Extension extension) {
+    return hear_of(ticket, [&](Record& record) {
+        if (extension.serial < record.serial) return false;
+        record.serial = extension.serial;
+        record.lease_end = scene_.now + extension.lease;
+        return true;
+    });
+}
+
+/// By a copy of its enter, which may be late: what it asks for is the least that it has.
+Standing Ledger::come_again(const Ticket& ticket, std::chrono::milliseconds lease) {
+    return hear_of(ticket, [&](Record& record) {
+        record.lease_end = std::max<Moment>(record.lease_end, scene_.now + lease);
+        return true;
+    });
+}
+
+/// `extend(record)` answers false when that is no news of the contender.
+template <class Extend>
+Standing Ledger::hear_of(const Ticket& ticket, Extend extend) {
     LinePage page(scene_, told_, ticket.resource);
     if (page.empty()) return {};
     std::optional<Row<Record>> row = page.holder(ticket.nonce);
@@ -193,13 +197,13 @@ Standing Ledger::renew(const Ticket& ticket, std::chrono::milliseconds lease) {
         return {};
     }
     Record record = row->fixed;
-    record.lease_end = scene_.now + lease;
+    if (!extend(record)) return standing(ticket);
     if (record.phase == Phase::lapsed) record.phase = Phase::waiting;
-    const Standing standing = claim(page, record);
+    const Standing now = claim(page, record);
     page.save();
     // It learns of its own turn from this answer.
     std::erase_if(told_, [&](const Told& told) { return told.nonce == ticket.nonce; });
-    return standing;
+    return now;
 }
 
 /// Admits whom a place is reserved for, or who may take a free one.

@@ -25,7 +25,7 @@ public:
     /// Store::enter. A failure leaves nothing of the request.
     Result<std::vector<Entry>> enter(std::span<const Contender> contenders);
     Standing standing(const Ticket& ticket);
-    Standing renew(const Ticket& ticket, std::chrono::milliseconds lease);
+    Standing renew(const Ticket& ticket, Extension extension);
     Standing leave(const Ticket& ticket);
     std::vector<Line> inspect(std::string_view prefix);
 
@@ -43,6 +43,9 @@ private:
     Result<Entry> enter(const Contender& contender);
     Result<Entry> enter_line(LinePage& page, const Contender& contender);
     std::optional<std::uint64_t> repeated(const LinePage& page, const Contender& contender);
+    Standing come_again(const Ticket& ticket, std::chrono::milliseconds lease);
+    template <class Extend>
+    Standing hear_of(const Ticket& ticket, Extend extend);
     Standing claim(LinePage& page, Record record);
     std::optional<std::uint64_t> ticket_of(const LinePage& page, const Ticket& ticket);
 

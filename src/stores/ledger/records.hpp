@@ -54,6 +54,7 @@ struct Record {
     std::uint64_t weight = 0;  ///< 0 of one that joined another's hold
     std::uint64_t ticket = 0;
     std::uint64_t fence = 0;
+    std::uint64_t serial = 0;  ///< of the latest renewal: see Extension
     Moment lease_end{};
     Moment claim_end{};
     Moment since{};  ///< when it was admitted, or entered while it is not

@@ -139,15 +139,18 @@ void Roster::written(const Nonce& nonce, std::int64_t written_at) {
     found->second.written_at = std::max(found->second.written_at, written_at);
 }
 
-std::vector<Nonce> Roster::stir(const std::string& node, bool ended) {
+std::vector<Nonce> Roster::stir(const std::string& node, bool ended,
+                                std::optional<std::int64_t> session) {
     const std::lock_guard guard(mutex_);
     const auto found = waiting_for_.find(node);
     if (found == waiting_for_.end()) return {};
-    std::vector<Nonce> nonces(found->second.begin(), found->second.end());
-    for (const Nonce& nonce : nonces) {
+    std::vector<Nonce> nonces;
+    for (const Nonce& nonce : found->second) {
         Member& member = members_.at(nonce);
+        if (session && member.session != 0 && member.session != *session) continue;
         member.stirred = true;
-        member.its_turn = member.its_turn || (ended && member.next);
+        member.its_turn = member.its_turn || (ended && member.next && member.node != node);
+        nonces.push_back(nonce);
     }
     return nonces;
 }

@@ -86,8 +86,10 @@ public:
     /// It was written meanwhile.
     void written(const Nonce& nonce, std::int64_t written_at);
 
-    /// Those that wait for this node; from now on they know that it has ended, if it has.
-    std::vector<Nonce> stir(const std::string& node, bool ended);
+    /// Those that wait for this node, or whose own it is; from now on they know that it has ended,
+    /// if it has. Where a session is named, only those that came with it, or with none.
+    std::vector<Nonce> stir(const std::string& node, bool ended,
+                            std::optional<std::int64_t> session = std::nullopt);
     /// Whether somebody waits for this node.
     bool is_awaited(const std::string& node) const;
     /// Whether it was stirred since it was last asked.

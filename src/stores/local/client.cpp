@@ -1,6 +1,5 @@
 #include "stores/local/client.hpp"
 
-#include <sys/random.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -20,16 +19,8 @@ constexpr unsigned heard_between_mails = 8;
 /// How many waiters are suspected when a newcomer is turned away.
 constexpr std::uint64_t suspected_waiters = 64;
 
-/// The small numbers are the Station's own.
-constexpr ClientId smallest_id = 16;
-
-ClientId random_id() {
-    ClientId id = 0;
-    while (id < smallest_id) {
-        if (getrandom(&id, sizeof id, 0) != sizeof id) id = 0;
-    }
-    return id;
-}
+/// However many clients there are: all of them together would open in quadratic time.
+constexpr std::size_t looked_at_when_opened = 8;
 
 }  // namespace
 
@@ -54,15 +45,15 @@ private:
 };
 
 LocalClient::LocalClient(const LocalOptions& options)
-    : self_{.id = random_id(), .process = this_process()},
-      premises_(options, self_.id),
+    : self_(new_member()),
+      premises_(options, self_),
       station_(folder(), *this),
       doorbell_(folder(), self_.id),
       neighbours_(station_.epoll(), premises_.control_file(), self_.process) {
     station_.listen(doorbell_.descriptor());
     premises_.environment().transact([&](Table& table) { enroll(table, self_); });
     premises_.close_door();
-    bury_all_dead();
+    bury_some_dead();
 }
 
 LocalClient::~LocalClient() {
@@ -239,6 +230,18 @@ void LocalClient::bury_all_dead(Station::Due* due) {
     std::vector<Member> members;
     premises_.environment().transact([&](Table& table) { members = all_members(table); });
     bury_dead(members, due);
+}
+
+void LocalClient::bury_some_dead() {
+    std::vector<Member> members;
+    premises_.environment().transact(
+        [&](Table& table) { members = members_after(table, self_.id, looked_at_when_opened); });
+    Aftermath after;
+    for (const Member& member : members) {
+        const bool seated = member.id == self_.id || is_seated(premises_.control_file(), member.id);
+        if (!seated) after.dead.push_back(member.id);
+    }
+    if (!after.dead.empty()) settle(std::move(after), nullptr);
 }
 
 int LocalClient::share_seat(pid_t pid) {

@@ -94,6 +94,9 @@ public:
     bool bury_dead(std::span<const Member> suspects, Station::Due* due = nullptr);
     /// Buries all that are dead. Watches are called before it returns, or are left in `due`.
     void bury_all_dead(Station::Due* due = nullptr);
+    /// Buries the dead among a few, so that they do not become more and more; whoever stands behind
+    /// one finds it by itself.
+    void bury_some_dead();
 
     /// From now on the client is dead when its seat is free, even if this process ends before: the
     /// descriptor, which is the caller's, shares the seat with the process of that pid, and it is

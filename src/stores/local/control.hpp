@@ -1,13 +1,15 @@
 #pragma once
 
-#include <pthread.h>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "stores/local/folder.hpp"
+#include "stores/local/roster.hpp"
+#include "stores/local/turnstile.hpp"
 
 namespace holdfast::inline v0::local {
 
@@ -15,29 +17,27 @@ namespace holdfast::inline v0::local {
 /// The first two members keep their places in every future format, and so does last_fence.
 struct ControlPage {
     static constexpr std::uint64_t written_by_holdfast = 0x74736166'646c6f68;  // "holdfast"
-    /// Of this page and of what stands in the table. 2: a contender's host, pid and age.
-    static constexpr std::uint32_t current_format = 2;
+    /// Of this page and of what stands in the table. 2: a contender's host, pid and age. 3: turns
+    /// without a mutex of the C library, and the serial of a contender's last renewal.
+    static constexpr std::uint32_t current_format = 3;
 
     std::atomic<std::uint64_t> magic;  ///< written last: without it the page is not made yet
     std::uint32_t format;
-    std::uint32_t abi;  ///< how the mutex is laid out
+    std::uint32_t abi;  ///< how the rest and the table are laid out
     char boot_id[40];
     std::uint64_t table_inode;  ///< of the file that belongs to this page; 0: none yet
     std::uint64_t map_size;     ///< of the table, for all processes
     /// The highest fence ever given. Lives here so that it survives a table started afresh.
     std::uint64_t last_fence;
-    std::atomic<std::uint64_t> turns;  ///< taken so far
-    std::atomic<std::uint64_t> owner_pid_namespace;
-    std::atomic<std::int32_t> owner_pid;  ///< who has the turn; 0: nobody
-    pthread_mutex_t mutex;
+    std::uint64_t time_namespace;  ///< in which the leases are counted
+    TurnstilePlate turnstile;
 };
 
 /// This boot of the machine.
 std::string boot_id();
 
 /// The control page, mapped. Everything in a store happens in turns, one at a time over all
-/// processes: a robust mutex, because a process can be killed in its turn, and taken with a time
-/// limit, because it can be stopped in it.
+/// processes, which its turnstile gives.
 /// Threads: start_afresh() only while nobody else can have the page open (see Seat); else any.
 class Control {
 public:
@@ -63,32 +63,27 @@ public:
     /// Makes the page, or makes it anew after a boot or of an older format: all but the highest
     /// fence.
     void start_afresh(std::string_view boot);
+    /// From now on this client may take turns. Throws Error.
+    void join(const Member& self);
 
-    /// One turn, from construction to destruction. Makes no system call when nobody else has it.
-    /// Throws Error(errc::unreachable) naming the process that has had it for too long.
+    /// One turn of a client that has joined, from construction to destruction: see Turnstile.
     class Turn {
     public:
-        explicit Turn(Control& control) : control_(control) { control.take(); }
-        ~Turn() { control_.give_back(); }
+        explicit Turn(Control& control) : turnstile_(*control.turnstile_) { turnstile_.enter(); }
+        ~Turn() { turnstile_.leave(); }
         Turn(const Turn&) = delete;
         Turn& operator=(const Turn&) = delete;
 
     private:
-        Control& control_;
+        Turnstile& turnstile_;
     };
 
 private:
-    void take();
-    void give_back() noexcept;
-    int spin_for_turn();
-    int wait_for_turn();
-    [[noreturn]] void fail_stuck() const;
-
     const Folder& folder_;
-    std::chrono::milliseconds patience_;
-    std::int32_t pid_;
-    std::uint64_t pid_namespace_;
+    const int file_;
+    const std::chrono::milliseconds patience_;
     ControlPage* page_ = nullptr;
+    std::optional<Turnstile> turnstile_;
 };
 
 }  // namespace holdfast::inline v0::local

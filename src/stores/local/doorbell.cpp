@@ -44,7 +44,7 @@ Doorbell::Doorbell(const Folder& folder, ledger::ClientId client)
         bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
         folder_.fail_with(errno, "a socket cannot be made in it");
     }
-    folder_.set_mode(name_of(client));
+    folder_.share_socket(name_of(client));
 }
 
 Doorbell::~Doorbell() {

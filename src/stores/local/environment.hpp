@@ -39,7 +39,7 @@ public:
     std::uint64_t& last_fence() noexcept { return control_.page().last_fence; }
     /// How many turns were taken; only inside a transaction, where it is this one's number.
     std::uint64_t turn() const noexcept {
-        return control_.page().turns.load(std::memory_order_relaxed);
+        return control_.page().turnstile.turns.load(std::memory_order_relaxed);
     }
 
 private:

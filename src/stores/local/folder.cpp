@@ -18,10 +18,14 @@ namespace {
 
 constexpr std::string_view name_another = "name another folder: local:///folder";
 
-/// Whoever may read or write the files may look into the folder.
-unsigned folder_mode(unsigned mode) {
-    const unsigned used = mode | (mode << 1);
-    return 0700U | mode | ((used >> 2) & 0111U);
+/// Of the files, and of the folder: what is made in it is then of its group.
+constexpr unsigned shared_with_group = 0660;
+constexpr unsigned folder_shared_with_group = 02770;
+
+/// Only ever adds: another user of the store may have asked for more.
+void widen(int file, unsigned mode, unsigned more) {
+    const unsigned now = mode & 07777U;
+    if ((now | more) != now) fchmod(file, now | more);
 }
 
 std::string home_of(uid_t user) {
@@ -109,7 +113,31 @@ Folder::Folder(const std::string& path, unsigned mode)
     }
     if (!descriptor_) fail_with(errno, "cannot be opened");
     refuse_network();
-    if (mode_ != 0600) widen(descriptor(), folder_mode(mode_));
+    refuse_untrusted(mode == shared_with_group);
+}
+
+void Folder::refuse_untrusted(bool group_is_trusted) {
+    struct stat status {};
+    if (fstat(descriptor(), &status) != 0) fail_with(errno, "cannot be examined");
+    owner_ = status.st_uid;
+    group_ = status.st_gid;
+    if ((status.st_mode & S_IWOTH) != 0) {
+        fail(errc::bad_configuration,
+             "everybody may write in it, and could stop or mislead whoever uses it; take that "
+             "away: chmod o-w " +
+                 path_ + ", or " + std::string(name_another));
+    }
+    if (owner_ != geteuid() && owner_ != 0 && !group_is_trusted) {
+        fail(errc::bad_configuration,
+             "belongs to user " + std::to_string(owner_) +
+                 ", who could stop or mislead whoever uses it; if user and group are trusted, say "
+                 "so (local:///folder?mode=0660), or " +
+                 std::string(name_another));
+    }
+    if (group_is_trusted && owner_ == geteuid()) {
+        widen(descriptor(), status.st_mode, folder_shared_with_group);
+    }
+    if ((status.st_mode & S_IWGRP) != 0) mode_ = shared_with_group;
 }
 
 void Folder::make(bool parents) const {
@@ -120,9 +148,8 @@ void Folder::make(bool parents) const {
             mkdir(path_.substr(0, slash).c_str(), 0700);
         }
     }
-    if (mkdir(path_.c_str(), 0700) == 0) {
-        chmod(path_.c_str(), folder_mode(mode_));
-    } else if (errno == ENOENT) {
+    if (mkdir(path_.c_str(), 0700) == 0) return;
+    if (errno == ENOENT) {
         const std::string parent = parent_of(path_);
         fail(errc::bad_configuration,
              "its parent folder " + parent + " does not exist; create it: mkdir -p " + parent);
@@ -151,17 +178,32 @@ Descriptor Folder::open_file(const char* name) const {
             if (!file && errno == EEXIST) continue;
         }
         if (!file) fail_with(errno, "its file " + std::string(name) + " cannot be opened");
-        widen(file.get(), mode_);
+        refuse_untrusted_file(file.get(), name);
+        share(file.get());
         return file;
     }
 }
 
-/// Only ever adds: another user of the store may have asked for more.
-void Folder::widen(int file, unsigned mode) const noexcept {
+/// It may have been put there before the folder was what it is now.
+void Folder::refuse_untrusted_file(int file, const char* name) const {
     struct stat status {};
-    if (fstat(file, &status) != 0 || status.st_uid != geteuid()) return;
-    const unsigned now = status.st_mode & 07777U;
-    if ((now | mode) != now) fchmod(file, now | mode);
+    if (fstat(file, &status) != 0) fail_with(errno, "cannot be examined");
+    const auto of = [&](uid_t user) { return status.st_uid == user; };
+    const bool of_the_group = mode_ == shared_with_group && status.st_gid == group_;
+    const bool trusted = of(geteuid()) || of(0) || of(owner_) || of_the_group;
+    if (S_ISREG(status.st_mode) && (status.st_mode & S_IWOTH) == 0 && trusted) return;
+    fail(errc::bad_configuration, "its file " + std::string(name) +
+                                      " was put there by somebody else, or everybody may write "
+                                      "it; end all its users and remove that file");
+}
+
+/// With the folder's group, and no other one: who is in that decides who is trusted.
+void Folder::share(int file) const noexcept {
+    struct stat status {};
+    if (mode_ != shared_with_group || fstat(file, &status) != 0) return;
+    if (status.st_uid != geteuid()) return;
+    if (status.st_gid != group_ && fchown(file, static_cast<uid_t>(-1), group_) != 0) return;
+    widen(file, status.st_mode, mode_);
 }
 
 std::optional<std::uint64_t> Folder::inode_of(const char* name) const {
@@ -184,8 +226,18 @@ void Folder::remove_all(std::string_view name_start) const noexcept {
     }
 }
 
-void Folder::set_mode(const std::string& name) const noexcept {
-    fchmodat(descriptor(), name.c_str(), mode_, 0);
+void Folder::share_socket(const std::string& name) const noexcept {
+    // By a descriptor, so that it is what was looked at, whatever has its name by now.
+    const Descriptor socket(openat(descriptor(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    if (!socket || fstat(socket.get(), &status) != 0) return;
+    if (!S_ISSOCK(status.st_mode) || status.st_uid != geteuid()) return;
+    const bool grouped =
+        mode_ == shared_with_group &&
+        (status.st_gid == group_ ||
+         fchownat(socket.get(), "", static_cast<uid_t>(-1), group_, AT_EMPTY_PATH) == 0);
+    const std::string path = "/proc/self/fd/" + std::to_string(socket.get());
+    chmod(path.c_str(), grouped ? shared_with_group : 0600);
 }
 
 std::string Folder::reach(std::string_view name) const {

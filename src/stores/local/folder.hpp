@@ -26,11 +26,15 @@ std::optional<std::string_view> network_file_system(std::uint64_t magic);
 
 /// The folder that holds a store. All its files are reached through one descriptor, so that they
 /// belong together even when the path is renamed meanwhile. Immutable, so safe to share.
+/// Whoever can write in it can stop, mislead or crash those who use it. So it must be this user's
+/// or root's, and nobody may write in it but its owner and, if the owner wants that, its group.
 class Folder {
 public:
     /// Opens the folder, or makes it. Without a path: the default folder, parents included.
-    /// `mode` is that of the files (0600, 0660, ...); the folder gets the x bits that go with it.
-    /// Throws Error: missing parent, no permission, network file system, read-only.
+    /// `mode` is that of the files, 0600 or 0660. A folder in which its group may write has files
+    /// of 0660 whoever asks for what: all must be able to reach each other. Asking for 0660 shares
+    /// a folder of one's own, and says that the group of somebody else's is trusted.
+    /// Throws Error: missing parent, no permission, network file system, read-only, not trusted.
     Folder(const std::string& path, unsigned mode);
 
     const std::string& path() const noexcept { return path_; }
@@ -47,8 +51,8 @@ public:
     void remove(const std::string& name) const noexcept;
     /// Removes all whose name starts so.
     void remove_all(std::string_view name_start) const noexcept;
-    /// Sets a file's mode whatever the umask.
-    void set_mode(const std::string& name) const noexcept;
+    /// Lets those reach a socket that was made by name who may reach the files, whatever the umask.
+    void share_socket(const std::string& name) const noexcept;
     /// A path to a file that stays short however long the folder's own path is: the paths of
     /// sockets end at 108 bytes.
     std::string reach(std::string_view name) const;
@@ -61,10 +65,14 @@ public:
 private:
     void make(bool parents) const;
     void refuse_network() const;
-    void widen(int file, unsigned mode) const noexcept;
+    void refuse_untrusted(bool group_is_trusted);
+    void refuse_untrusted_file(int file, const char* name) const;
+    void share(int file) const noexcept;
 
     std::string path_;
     unsigned mode_;
+    uid_t owner_ = 0;
+    gid_t group_ = 0;
     std::string description_;
     Descriptor descriptor_;
 };

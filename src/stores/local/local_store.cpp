@@ -136,7 +136,7 @@ private:
         std::vector<Standing> standings;
         standings.reserve(tickets.size());
         for (const Ticket& ticket : tickets) {
-            standings.push_back(step.ledger.renew(ticket, extension.lease));
+            standings.push_back(step.ledger.renew(ticket, extension));
             if (is_stand_by(standings.back())) client_->look_ahead(step, ticket);
         }
         return standings;

@@ -11,7 +11,7 @@ namespace holdfast::inline v0::local {
 struct LocalOptions {
     /// Empty: the user's default folder, see default_folder().
     std::string folder = {};
-    /// Of the store's files when they are made; more than another user asked for is added.
+    /// 0600, or 0660 to share the store with a group: see Folder.
     unsigned mode = 0600;
     /// How long a verb waits for a process that stands still inside the store.
     std::chrono::milliseconds request_timeout = std::chrono::seconds{2};

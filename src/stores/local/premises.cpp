@@ -15,20 +15,22 @@ constexpr std::chrono::milliseconds check_interval{100};
 
 }  // namespace
 
-Premises::Premises(const LocalOptions& options, ClientId client)
+Premises::Premises(const LocalOptions& options, const Member& self)
     : folder_(options.folder, options.mode),
-      control_file_(folder_.open_file(control_name)),
+      control_file_(folder_.open_file(control_name).release()),
       seat_(folder_.open_file(control_name)),
       control_(folder_, control_file_.get(), options.request_timeout) {
     open(options.request_timeout);
+    seat_.take(folder_, self.id);
+    control_.join(self);
     environment_.emplace(folder_, control_);
-    seat_.take(folder_, client);
 }
 
 void Premises::open(std::chrono::milliseconds patience) {
     const std::string boot = boot_id();
     const auto fits = [&] {
-        return control_.is_current() && belongs_together() && boot == control_.page().boot_id;
+        return control_.is_current() && belongs_together() && is_of_this_clock() &&
+               boot == control_.page().boot_id;
     };
     seat_.open_door(folder_, patience);
     if (fits()) return;
@@ -42,6 +44,11 @@ bool Premises::belongs_together() const {
     const ControlPage& page = control_.page();
     return control_.made() && page.table_inode != 0 &&
            folder_.inode_of(table_file) == page.table_inode;
+}
+
+/// Leases are counted on CLOCK_BOOTTIME, which a time namespace shifts.
+bool Premises::is_of_this_clock() const {
+    return control_.page().time_namespace == own_time_namespace();
 }
 
 /// Nobody else can open the store meanwhile, and whoever has it open is seated.
@@ -58,6 +65,11 @@ void Premises::prepare(const std::string& boot) {
                                             " was removed or replaced while other processes use "
                                             "it; end them (fuser " +
                                             folder_.path() + "/" + control_name + ")");
+    } else if (!is_of_this_clock()) {
+        folder_.fail(errc::bad_configuration,
+                     "is used by processes of another time namespace, whose clock differs: leases "
+                     "would end too early or too late; use one time namespace, or name another "
+                     "folder: local:///folder");
     }
     // Else only the boot id differs: a container may have one of its own.
 }

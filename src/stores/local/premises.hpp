@@ -6,6 +6,7 @@
 #include <string>
 
 #include "port/clock.hpp"
+#include "port/fork.hpp"
 #include "stores/local/control.hpp"
 #include "stores/local/descriptor.hpp"
 #include "stores/local/environment.hpp"
@@ -24,11 +25,11 @@ public:
     /// Opens the store, starts it afresh when it is of another boot or an older version and nobody
     /// uses it, and sits down. Until
     /// close_door() nobody can start it afresh. Throws Error.
-    Premises(const LocalOptions& options, ClientId client);
+    Premises(const LocalOptions& options, const Member& self);
 
     const Folder& folder() const noexcept { return folder_; }
     Environment& environment() noexcept { return *environment_; }
-    /// Has no lock of its own: what is_seated() and the like want.
+    /// Has no seat of its own: what is_seated() and the like want.
     int control_file() const noexcept { return control_file_.get(); }
 
     void close_door() noexcept { seat_.close_door(); }
@@ -45,11 +46,12 @@ public:
 private:
     void open(std::chrono::milliseconds patience);
     bool belongs_together() const;
+    bool is_of_this_clock() const;
     void prepare(const std::string& boot);
     void look_for_files(Moment now);
 
     Folder folder_;
-    Descriptor control_file_;
+    ClosedInChild control_file_;
     Seat seat_;
     Control control_;
     std::optional<Environment> environment_;

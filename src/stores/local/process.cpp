@@ -3,10 +3,11 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <string_view>
 
 #include "stores/local/descriptor.hpp"
 
@@ -34,9 +35,14 @@ std::uint64_t own_pid_namespace() {
     return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
+std::uint64_t own_time_namespace() {
+    struct stat status {};
+    return stat("/proc/self/ns/time", &status) == 0 ? status.st_ino : 0;
+}
+
 namespace {
 
-/// What /proc says in a file of that process or thread; empty when there is none.
+/// What /proc says in a file of that process; empty when there is none.
 std::string proc_file(pid_t pid, const char* name) {
     const std::string path = "/proc/" + std::to_string(pid) + "/" + name;
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -46,13 +52,6 @@ std::string proc_file(pid_t pid, const char* name) {
 }
 
 }  // namespace
-
-pid_t process_of_thread(pid_t thread) {
-    constexpr std::string_view label = "\nTgid:";
-    const std::string status = thread == 0 ? "" : proc_file(thread, "status");
-    const auto at = status.find(label);
-    return at == std::string::npos ? 0 : std::atoi(status.c_str() + at + label.size());
-}
 
 std::optional<std::uint64_t> start_time_of(pid_t pid) {
     const std::string text = proc_file(pid, "stat");
@@ -68,6 +67,13 @@ std::optional<std::uint64_t> start_time_of(pid_t pid) {
         ++field;
     }
     return std::strtoull(field, nullptr, 10);
+}
+
+bool has_ended(const ProcessIdentity& process, std::uint64_t here) {
+    if (!process.is_in(here)) return false;
+    if (kill(process.pid, 0) != 0 && errno == ESRCH) return true;
+    const auto started = start_time_of(process.pid);
+    return started && *started != process.start_time;
 }
 
 }  // namespace holdfast::inline v0::local

@@ -24,10 +24,14 @@ ProcessIdentity identity_of(pid_t pid);
 /// The inode of this process's PID namespace; 0 when it, or what is in it, cannot be known.
 std::uint64_t own_pid_namespace();
 
-/// The process that a thread of this namespace belongs to; 0 when there is none.
-pid_t process_of_thread(pid_t thread);
+/// The inode of this process's time namespace; 0 where there is but one.
+std::uint64_t own_time_namespace();
 
 /// When the process of that pid, in this namespace, was started; nothing when there is none.
 std::optional<std::uint64_t> start_time_of(pid_t pid);
+
+/// Whether it is proved that the process has ended, for one who is in the PID namespace `here`.
+/// That /proc does not answer (no descriptor left, hidden from this user) proves nothing.
+bool has_ended(const ProcessIdentity& process, std::uint64_t here);
 
 }  // namespace holdfast::inline v0::local

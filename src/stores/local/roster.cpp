@@ -1,8 +1,8 @@
 #include "stores/local/roster.hpp"
 
-#include <signal.h>
-#include <cerrno>
+#include <sys/random.h>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -26,7 +26,36 @@ Member decode(std::string_view value) {
     return member;
 }
 
+std::vector<Member> members_from(Table& table, ClientId first, std::size_t most) {
+    std::vector<Member> members;
+    std::string from{std::string_view(client_key(first))};
+    while (members.size() < most) {
+        const auto row = table.at_or_after(from);
+        if (!row || row->key.front() != client_kind) break;
+        members.push_back(decode(row->value));
+        from.assign(row->key).push_back('\0');
+    }
+    return members;
+}
+
+/// The small numbers are the Station's own.
+constexpr ClientId smallest_id = 16;
+
+/// Random, so that it is nobody else's, whatever namespace that one is in.
+ClientId new_id() {
+    ClientId id = 0;
+    while (id < smallest_id) {
+        if (getrandom(&id, sizeof id, 0) != sizeof id) id = 0;
+        id %= id_limit;
+    }
+    return id;
+}
+
 }  // namespace
+
+Member new_member() {
+    return {.id = new_id(), .process = this_process()};
+}
 
 void enroll(Table& table, const Member& member) {
     table.put(client_key(member.id), {reinterpret_cast<const char*>(&member), sizeof member});
@@ -39,12 +68,13 @@ std::optional<Member> find_member(Table& table, ClientId id) {
 }
 
 std::vector<Member> all_members(Table& table) {
-    std::vector<Member> members;
-    std::string from(1, client_kind);
-    for (auto row = table.at_or_after(from); row && row->key.front() == client_kind;
-         row = table.at_or_after(from)) {
-        members.push_back(decode(row->value));
-        from.assign(row->key).push_back('\0');
+    return members_from(table, 0, std::numeric_limits<std::size_t>::max());
+}
+
+std::vector<Member> members_after(Table& table, ClientId id, std::size_t most) {
+    std::vector<Member> members = members_from(table, id + 1, most);
+    for (const Member& member : members_from(table, 0, most - members.size())) {
+        if (member.id <= id) members.push_back(member);
     }
     return members;
 }
@@ -55,12 +85,7 @@ void strike(Table& table, ClientId id) {
 
 bool is_dead(const Member& member, int control_file, std::uint64_t here) {
     if (!is_seated(control_file, member.id)) return true;
-    if (member.dead_when == DeadWhen::seat_free || !member.process.is_in(here)) return false;
-    // Only proof counts: that /proc does not answer (no descriptor left, hidden from this user)
-    // proves nothing.
-    if (kill(member.process.pid, 0) != 0 && errno == ESRCH) return true;
-    const auto started = start_time_of(member.process.pid);
-    return started && *started != member.process.start_time;
+    return member.dead_when == DeadWhen::process_ended && has_ended(member.process, here);
 }
 
 }  // namespace holdfast::inline v0::local

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -27,10 +28,15 @@ struct Member {
     DeadWhen dead_when = DeadWhen::process_ended;
 };
 
+/// A new client of this process.
+Member new_member();
+
 /// The clients of a store, as rows of its table. Whoever is not in it counts as dead.
 void enroll(Table& table, const Member& member);
 std::optional<Member> find_member(Table& table, ClientId id);
 std::vector<Member> all_members(Table& table);
+/// At most so many that come after that id, in a circle: ids are random, so that is a sample.
+std::vector<Member> members_after(Table& table, ClientId id, std::size_t most);
 void strike(Table& table, ClientId id);
 
 /// Whether its seat is free, or its process gone while a stray copy keeps the seat. A system call

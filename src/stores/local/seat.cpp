@@ -11,10 +11,14 @@ namespace {
 constexpr off_t door = 0;
 /// Behind the control page. Ids are random, so two clients never want the same seat.
 constexpr off_t first_seat = 4096;
-constexpr std::uint64_t seats = std::uint64_t{1} << 62;
+constexpr off_t first_badge = first_seat + static_cast<off_t>(id_limit);
 
 off_t seat_of(ClientId client) {
-    return first_seat + static_cast<off_t>(client % seats);
+    return first_seat + static_cast<off_t>(client % id_limit);
+}
+
+off_t badge_of(ClientId client) {
+    return first_badge + static_cast<off_t>(client % id_limit);
 }
 
 struct flock range(short kind, off_t start, off_t length) {
@@ -71,6 +75,15 @@ void Seat::close_door() noexcept {
 void Seat::take(const Folder& folder, ClientId client) {
     struct flock lock = range(F_WRLCK, seat_of(client), 1);
     if (fcntl(file_.get(), F_OFD_SETLK, &lock) != 0) folder.fail_with(errno, "has no free seat");
+}
+
+void take_badge(const Folder& folder, int control_file, ClientId client) {
+    struct flock lock = range(F_WRLCK, badge_of(client), 1);
+    if (fcntl(control_file, F_OFD_SETLK, &lock) != 0) folder.fail_with(errno, "has no free badge");
+}
+
+bool has_badge(int control_file, ClientId client) {
+    return is_locked(control_file, badge_of(client), 1);
 }
 
 bool is_seated(int control_file, ClientId client) {

@@ -11,6 +11,9 @@ namespace holdfast::inline v0::local {
 
 using ledger::ClientId;
 
+/// The ids that clients may have: each stands for two bytes of the file `control`.
+inline constexpr ClientId id_limit = ClientId{1} << 61;
+
 /// A client's seat: a locked byte of the file `control`, which the kernel frees when the client's
 /// process ends, however it ends. It is locked on an open file description of its own that a
 /// forked child closes at once, so that no child keeps a dead parent's seat.
@@ -37,8 +40,15 @@ private:
     ClosedInChild file_;
 };
 
-/// Both look through a description that has no lock of its own on the control file.
+/// Both look through a description that has no seat of its own.
 bool is_seated(int control_file, ClientId client);
 bool anybody_seated(int control_file);
+
+/// A client's badge: a second byte, locked on the given description, which a forked child must
+/// close at once. A seat may be shared with a warden that outlives the process, a badge may not:
+/// it says whether the process itself can still write.
+void take_badge(const Folder& folder, int control_file, ClientId client);
+/// Of another client than that of the description.
+bool has_badge(int control_file, ClientId client);
 
 }  // namespace holdfast::inline v0::local

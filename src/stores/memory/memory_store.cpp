@@ -66,8 +66,9 @@ public:
                                          Extension extension) override {
         return in_ledger([&](Ledger& ledger) {
             std::vector<Standing> standings;
-            for (const Ticket& ticket : tickets)
-                standings.push_back(ledger.renew(ticket, extension.lease));
+            for (const Ticket& ticket : tickets) {
+                standings.push_back(ledger.renew(ticket, extension));
+            }
             return standings;
         });
     }

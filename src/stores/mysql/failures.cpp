@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "stores/net/secret.hpp"
 
@@ -39,12 +41,16 @@ constexpr std::array known_errors{
     Known{"1142", Remedy::none, errc::bad_configuration, no_right},
     Known{"1227", Remedy::none, errc::bad_configuration, no_right},
     Known{"1370", Remedy::none, errc::bad_configuration, no_right},
+    Known{"1298", Remedy::none, errc::bad_configuration,
+          "it does not know the time zone that the parameter zone names; give one as +02:00"},
     Known{"1665", Remedy::none, errc::bad_configuration,
           "its binary log has statements; set binlog_format to ROW or MIXED"},
     Known{"1205", Remedy::again, errc::unreachable,
           "the resource's row is locked by somebody else; end that transaction"},
     Known{"1213", Remedy::again, errc::unreachable, met},
     Known{"1020", Remedy::again, errc::unreachable, met},
+    // Group Replication: another member wrote the same row.
+    Known{"3101", Remedy::again, errc::unreachable, met},
     Known{"1317", Remedy::repeat, errc::unreachable, "somebody killed the query"},
     Known{"1969", Remedy::repeat, errc::unreachable, "it took longer than max_statement_time"},
     Known{"3024", Remedy::repeat, errc::unreachable, "it took longer than max_execution_time"},
@@ -53,6 +59,24 @@ constexpr std::array known_errors{
     Known{"1792", Remedy::reconnect, errc::unreachable, read_only},
     Known{"1836", Remedy::reconnect, errc::unreachable, read_only},
 };
+
+/// By one number the library tells of certificates, and of a peer that went away in the handshake.
+bool broke_off(std::string_view message) {
+    constexpr std::array<std::string_view, 4> signs{"eof", "reset", "pipe", "timed out"};
+    return std::ranges::any_of(
+        signs, [&](std::string_view sign) { return message.find(sign) != message.npos; });
+}
+
+/// The library ends some of its sentences with the number of the system's error alone.
+std::string with_reason(const std::string& message) {
+    const auto begin = message.rfind('(');
+    if (begin == std::string::npos || !message.ends_with(")")) return message;
+    int number = 0;
+    const char* const end = message.data() + message.size() - 1;
+    const auto [stopped, error] = std::from_chars(message.data() + begin + 1, end, number);
+    if (error != std::errc{} || stopped != end) return message;
+    return message.substr(0, begin) + "(" + std::generic_category().message(number) + ")";
+}
 
 std::string shown(std::string_view message, std::string_view number, const sql::Address& address) {
     return " (" + net::without_secret(message, address.password) + ", error " +
@@ -78,15 +102,24 @@ Failure refused_connection(unsigned number, const std::string& message,
                            const sql::Address& address) {
     constexpr std::array<unsigned, 6> refusals{1044, 1045, 1049, 1698, 1251, 2026};
     const bool refused = std::ranges::find(refusals, number) != refusals.end();
-    if (!refused) return lost_connection(number, message, address);
+    const bool passes = number == 2026 && broke_off(message);
+    if (!refused || passes) return lost_connection(number, message, address);
     return {errc::bad_configuration, Effect::none,
             address.shown() + ": " + std::string(not_let_in) +
                 shown(message, std::to_string(number), address)};
 }
 
+Failure late_connection(const sql::Address& address) {
+    return {errc::unreachable, Effect::none,
+            address.shown() + ": no connection in " +
+                std::to_string(address.connect_timeout.count()) +
+                " ms; check the server, or raise connect_timeout"};
+}
+
 Failure lost_connection(unsigned number, const std::string& message, const sql::Address& address) {
     return {errc::unreachable, Effect::none,
-            address.shown() + ": no connection" + shown(message, std::to_string(number), address) +
+            address.shown() + ": no connection" +
+                shown(with_reason(message), std::to_string(number), address) +
                 "; check that the server runs"};
 }
 

@@ -1,15 +1,15 @@
 #include "stores/mysql/mysql_session.hpp"
 
 #include <fcntl.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <cerrno>
 #include <utility>
+
+#include <holdfast/error.hpp>
 
 #include "stores/mysql/failures.hpp"
 #include "stores/mysql/mysql_scripts.hpp"
@@ -17,13 +17,6 @@
 namespace holdfast::inline v0::mysql {
 
 namespace {
-
-std::string numeric_host_of(const net::Endpoint& endpoint) {
-    std::array<char, NI_MAXHOST> host{};
-    getnameinfo(reinterpret_cast<const sockaddr*>(&endpoint.storage), endpoint.size, host.data(),
-                host.size(), nullptr, 0, NI_NUMERICHOST);
-    return host.data();
-}
 
 short to_poll(int waiting_for) {
     int events = 0;
@@ -63,14 +56,6 @@ void keep_alive(int descriptor) {
     set(IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
-/// While the library secures a connection it reads as one that may block: so not for ever.
-void bound_reads(int descriptor, std::chrono::milliseconds limit) {
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
-    const auto rest = std::chrono::duration_cast<std::chrono::microseconds>(limit - seconds);
-    const timeval time{.tv_sec = seconds.count(), .tv_usec = rest.count()};
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
-}
-
 /// A secured one it leaves as one that blocks, and asks TLS to read from it all the same.
 void never_block(int descriptor) {
     fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
@@ -78,11 +63,13 @@ void never_block(int descriptor) {
 
 }  // namespace
 
-MysqlSession::MysqlSession(const sql::Address& address, std::string client,
-                           sql::Dialect::Purpose purpose, std::function<void()> resolved)
-    : address_(address), client_(std::move(client)), purpose_(purpose) {
-    resolution_.emplace(address_, std::move(resolved));
-    resolve();
+MysqlSession::MysqlSession(const sql::Address& address, Role role, std::function<void()> connected)
+    : address_(address), role_(std::move(role)) {
+    try {
+        connecting_.emplace(address_, std::move(connected));
+    } catch (const Error& error) {
+        fail({errc::unreachable, Effect::none, error.what()});
+    }
 }
 
 int MysqlSession::descriptor() const noexcept {
@@ -97,53 +84,25 @@ void MysqlSession::fail(Failure failure) {
 }
 
 void MysqlSession::fail() {
-    const auto why = stage_ == Stage::connecting ? refused_connection : lost_connection;
-    fail(why(mysql_errno(connection_.get()), mysql_error(connection_.get()), address_));
+    fail(lost_connection(mysql_errno(connection_.get()), mysql_error(connection_.get()), address_));
 }
 
-void MysqlSession::resolve() {
-    const auto found = resolution_->result();
-    if (!found) return;
-    if (!found->ok()) return fail(found->failure());
-    // A certificate is for the name.
-    const bool by_name = address_.reach == net::Address::Reach::tls;
-    connect(by_name ? address_.host : numeric_host_of(found->value().front()));
-    resolution_.reset();
-}
-
-void MysqlSession::connect(const std::string& host) {
-    connection_.reset(mysql_init(nullptr));
-    MYSQL* const mysql = connection_.get();
-    if (mysql == nullptr) {
-        return fail({errc::unreachable, Effect::none, address_.shown() + ": no memory is left"});
-    }
-    mysql_options(mysql, MYSQL_OPT_NONBLOCK, nullptr);
-    const unsigned protocol = MYSQL_PROTOCOL_TCP;
-    mysql_options(mysql, MYSQL_OPT_PROTOCOL, &protocol);
-    mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-    if (address_.reach == net::Address::Reach::tls) {
-        const auto file = [](const std::string& name) {
-            return name.empty() ? nullptr : name.c_str();
-        };
-        mysql_ssl_set(mysql, file(address_.tls_key), file(address_.tls_cert), file(address_.tls_ca),
-                      nullptr, nullptr);
-        const my_bool verified = 1;
-        mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &verified);
-        mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verified);
-    }
-    host_ = host;
-    step_ = Step::connecting;
+void MysqlSession::take_connection() {
+    auto outcome = connecting_->take();
+    if (!outcome) return;
+    connecting_.reset();
+    if (!outcome->ok()) return fail(outcome->failure());
+    connection_ = std::move(*outcome).value();
+    keep_alive(mysql_get_socket(connection_.get()));
+    never_block(mysql_get_socket(connection_.get()));
+    stage_ = Stage::greeting;
+    send(greeting());
     proceed(start_step());
 }
 
 int MysqlSession::start_step() {
     MYSQL* const mysql = connection_.get();
     switch (step_) {
-        case Step::connecting:
-            return mysql_real_connect_start(&connected_, mysql, host_.c_str(),
-                                            address_.user.c_str(), address_.password.c_str(),
-                                            address_.database.c_str(), address_.port, nullptr,
-                                            CLIENT_MULTI_STATEMENTS | CLIENT_MULTI_RESULTS);
         case Step::querying:
             return mysql_real_query_start(&query_result_, mysql, text_.data(), text_.size());
         case Step::storing:
@@ -159,9 +118,6 @@ int MysqlSession::start_step() {
 int MysqlSession::continue_step(int events) {
     MYSQL* const mysql = connection_.get();
     switch (step_) {
-        case Step::connecting:
-            bound_reads(mysql_get_socket(mysql), address_.connect_timeout);
-            return mysql_real_connect_cont(&connected_, mysql, events);
         case Step::querying:
             return mysql_real_query_cont(&query_result_, mysql, events);
         case Step::storing:
@@ -185,7 +141,7 @@ void MysqlSession::proceed(int waiting_for) {
 }
 
 void MysqlSession::advance() {
-    if (resolution_) return resolve();
+    if (connecting_) return take_connection();
     if (state_ == State::broken) return;
     if (std::exchange(awake_, false)) {
         sleep_again();
@@ -210,12 +166,6 @@ void MysqlSession::look_for_end() {
 
 void MysqlSession::finished_step() {
     switch (step_) {
-        case Step::connecting:
-            if (connected_ == nullptr) return fail();
-            keep_alive(mysql_get_socket(connection_.get()));
-            never_block(mysql_get_socket(connection_.get()));
-            stage_ = Stage::greeting;
-            return send(greeting());
         case Step::querying:
             return query_done();
         case Step::storing:
@@ -295,12 +245,17 @@ void MysqlSession::roll_back() {
     send("ROLLBACK");
 }
 
-/// Under another isolation a statement after the lock would not see what was done before it was
-/// had. The server gives up when nobody waits any more.
+/// Under another isolation than READ COMMITTED a statement after the lock would not see what was
+/// done before it was had; where the client sleeps, it sees what is told before that is committed,
+/// and locks nothing. The server gives up when nobody waits any more.
 std::string MysqlSession::greeting() const {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(address_.request_timeout);
-    return "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;"
-           "SET autocommit=1,time_zone='+00:00',sql_mode='STRICT_TRANS_TABLES'"
+    const std::string committed = listens() ? "UNCOMMITTED" : "COMMITTED";
+    const std::string their_zone =
+        role_.shedlock_zone.empty() ? "NULL" : "'" + role_.shedlock_zone + "'";
+    return "SET SESSION TRANSACTION ISOLATION LEVEL READ " + committed +
+           ";SET @holdfast_their_zone=" + their_zone +
+           ";SET autocommit=1,time_zone='+00:00',sql_mode='STRICT_TRANS_TABLES'"
            ",innodb_lock_wait_timeout=" +
            std::to_string(seconds.count()) + ";SHOW VARIABLES LIKE 'wsrep_on'";
 }
@@ -308,10 +263,10 @@ std::string MysqlSession::greeting() const {
 /// What the session where the client sleeps is found by, or what it waits for.
 std::string MysqlSession::hanging_of_bell() const {
     std::string text;
-    if (purpose_ == sql::Dialect::Purpose::pushes) {
-        append_call("hang_bell", {client_}, text);
+    if (listens()) {
+        append_call("hang_bell", {role_.client}, text);
     } else {
-        text = "DO GET_LOCK('holdfast_" + client_ + "_awake',0)";
+        text = "DO GET_LOCK('holdfast_" + role_.client + "_awake',0)";
     }
     return text;
 }
@@ -333,15 +288,14 @@ void MysqlSession::greeted() {
 void MysqlSession::bell_hung() {
     if (reply_.error) return fail(meaning_of(*reply_.error, address_).failure);
     // Without its lock nobody would find the sleeper.
-    const bool hung = purpose_ == sql::Dialect::Purpose::requests ||
-                      (!reply_.rows.empty() && reply_.rows.back().back() == "1");
+    const bool hung = !listens() || (!reply_.rows.empty() && reply_.rows.back().back() == "1");
     if (!hung) {
         return fail({errc::unreachable, Effect::none,
                      address_.shown() + ": an earlier connection of this client does not end"});
     }
     state_ = State::idle;
     stage_ = Stage::requests;
-    if (purpose_ == sql::Dialect::Purpose::requests) return;
+    if (!listens()) return;
     stage_ = Stage::sleeping;
     sleep_again();
 }
@@ -351,7 +305,7 @@ void MysqlSession::sleep_again() {
     std::string seen;
     for (const std::string& moment : seen_) seen += (seen.empty() ? "" : ",") + moment;
     std::string text;
-    append_call("listen", {client_, seen, "3600"}, text);
+    append_call("listen", {role_.client, seen, "3600"}, text);
     send(std::move(text));
 }
 

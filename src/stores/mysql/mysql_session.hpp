@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "stores/mysql/connecting.hpp"
 #include "stores/mysql/seat.hpp"
-#include "stores/net/resolver.hpp"
 #include "stores/sql/address.hpp"
 #include "stores/sql/dialect.hpp"
 #include "stores/sql/session.hpp"
@@ -20,10 +20,16 @@ namespace holdfast::inline v0::mysql {
 /// A session by libmariadb, which serves both kinds of servers.
 class MysqlSession final : public sql::Session {
 public:
-    /// For pushes, the client sleeps in it until it is told something. The address must outlive
-    /// this.
-    MysqlSession(const sql::Address& address, std::string client, sql::Dialect::Purpose purpose,
-                 std::function<void()> resolved);
+    struct Role {
+        std::string client;
+        /// For pushes, the client sleeps in it until it is told something.
+        sql::Dialect::Purpose purpose;
+        std::string shedlock_zone =
+            {};  ///< the time zone of ShedLock's sessions; empty: the server's
+    };
+    /// `connected` is called, on any thread, when there is something to advance. The address must
+    /// outlive this.
+    MysqlSession(const sql::Address& address, Role role, std::function<void()> connected);
 
     State state() const noexcept override { return state_; }
     void advance() override;
@@ -38,9 +44,8 @@ public:
     const Failure& trouble() const noexcept override { return trouble_; }
 
 private:
-    using Connection = std::unique_ptr<MYSQL, decltype(&mysql_close)>;
     /// What the library is at: each may stop and ask to be continued.
-    enum class Step : std::uint8_t { nothing, connecting, querying, storing, moving_on };
+    enum class Step : std::uint8_t { nothing, querying, storing, moving_on };
     /// What the query is for.
     enum class Stage : std::uint8_t {
         connecting,
@@ -52,8 +57,8 @@ private:
         sleeping
     };
 
-    void resolve();
-    void connect(const std::string& host);
+    bool listens() const noexcept { return role_.purpose == sql::Dialect::Purpose::pushes; }
+    void take_connection();
     void send(std::string text);
     void proceed(int waiting_for);
     int start_step();
@@ -77,11 +82,9 @@ private:
     void fail(Failure failure);
 
     const sql::Address& address_;
-    const std::string client_;
-    const sql::Dialect::Purpose purpose_;
-    std::optional<net::Resolution> resolution_;
+    const Role role_;
+    std::optional<Connecting> connecting_;
     Connection connection_{nullptr, mysql_close};
-    std::string host_;
     std::string text_;  ///< of the query; the library keeps only its address
     State state_ = State::opening;
     Stage stage_ = Stage::connecting;
@@ -89,7 +92,6 @@ private:
     short wanted_ = 0;
 
     // What the library returns in the end of a step.
-    MYSQL* connected_ = nullptr;
     int query_result_ = 0;
     MYSQL_RES* rows_ = nullptr;
     int next_result_ = 0;

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <holdfast/error.hpp>
+
 #include "stores/mysql/failures.hpp"
 #include "stores/mysql/mysql_scripts.hpp"
 #include "stores/mysql/mysql_session.hpp"
@@ -15,12 +17,14 @@ namespace {
 
 class MysqlDialect final : public sql::Dialect {
 public:
-    MysqlDialect(sql::Address address, sql::Layout layout)
-        : address_(std::move(address)), layout_(layout) {}
+    MysqlDialect(sql::Address address, sql::Layout layout, std::string zone)
+        : address_(std::move(address)), layout_(layout), zone_(std::move(zone)) {}
 
     std::unique_ptr<sql::Session> open(Purpose purpose,
                                        std::function<void()> resolved) const override {
-        return std::make_unique<MysqlSession>(address_, client_, purpose, std::move(resolved));
+        const MysqlSession::Role role{
+            .client = client_, .purpose = purpose, .shedlock_zone = zone_};
+        return std::make_unique<MysqlSession>(address_, role, std::move(resolved));
     }
     std::string_view schema() const override {
         return layout_ == sql::Layout::shedlock ? scripts::schema_shedlock : scripts::schema;
@@ -33,8 +37,24 @@ public:
 private:
     const sql::Address address_;
     const sql::Layout layout_;
+    const std::string zone_;
     const std::string client_ = sql::hex_of(sql::random_nonce());
 };
+
+/// The time zone of ShedLock's sessions; empty: the server's.
+std::string zone_of(const StoreUrl& url, sql::Layout layout) {
+    const std::string zone = url.text("zone").value_or("");
+    constexpr auto unusual = "'\\\" \t\n;";
+    if (layout != sql::Layout::shedlock && !zone.empty()) {
+        throw Error(errc::bad_configuration,
+                    url.shown + ": the parameter zone is for layout=shedlock; leave it out");
+    }
+    if (zone.find_first_of(unusual) != std::string::npos || zone.find('\0') != std::string::npos) {
+        throw Error(errc::bad_configuration,
+                    url.shown + ": the parameter zone names no time zone; give one as +02:00");
+    }
+    return zone;
+}
 
 }  // namespace
 
@@ -42,7 +62,8 @@ std::shared_ptr<Store> open_mysql(const StoreUrl& url) {
     const auto address =
         sql::address_of(url, {.kind = "mysql", .port = 3306, .password_variable = "MYSQL_PWD"});
     const auto layout = sql::layout_of(url);
-    return sql::open_sql(address, layout, std::make_shared<MysqlDialect>(address, layout));
+    return sql::open_sql(address, layout,
+                         std::make_shared<MysqlDialect>(address, layout, zone_of(url, layout)));
 }
 
 }  // namespace holdfast::inline v0::mysql

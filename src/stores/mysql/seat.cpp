@@ -16,8 +16,11 @@ namespace {
 /// Ends the place of one that took the seat when it entered.
 constexpr char seated = '=';
 
-/// Microseconds since 1970. SYSDATE is read when the row is locked; NOW() before that.
-constexpr std::string_view now = "TIMESTAMPDIFF(MICROSECOND,DATE'1970-01-01',SYSDATE(6))";
+/// Microseconds since 1970. SYSDATE is read when the row is locked; NOW() before that. It is in the
+/// session's time zone: what that is ahead of UTC is taken off.
+constexpr std::string_view now =
+    "(TIMESTAMPDIFF(MICROSECOND,DATE'1970-01-01',SYSDATE(6))"
+    "+1000000*TIMESTAMPDIFF(SECOND,NOW(),UTC_TIMESTAMP()))";
 /// Only a planted fence is so large: what refuses it is in the procedures.
 constexpr std::string_view fence_is_sane = "last_fence<9007199254740991";
 
@@ -36,6 +39,7 @@ class Words {
 public:
     explicit Words(const sql::Call& call) : words_(call.rows.front()) {}
     std::string operator[](std::size_t i) const { return "'" + words_[i] + "'"; }
+    const std::string& number(std::size_t i) const { return words_[i]; }
     std::string where() const { return " WHERE id=x'" + id_of(words_[0]) + "'"; }
 
 private:
@@ -53,19 +57,21 @@ std::string taking(const Words& word) {
            word[1] + ",seat_client=" + word[2] + ",seat_owner=" + word[3] +
            ",seat_host=" + word[4] + ",seat_pid=" + word[5] + ",capacity=" + word[7] +
            ",fairness=" + word[8] + ",seat_lease_end=seat_since+1000*" + word[10] +
-           ",seat_claim_end=0,seat_waited=0" + word.where() +
+           ",seat_claim_end=0,seat_waited=0,seat_serial=0" + word.where() +
            " AND seat_nonce='' AND crowd=0 AND " + std::string(fence_is_sane) +
            " AND last_ticket<9007199254740991";
 }
 
-/// Of one that is offered the seat, or has it: the row is locked before any other is looked at.
+/// Of one that is offered the seat, or has it: the row is locked before any other is looked at. One
+/// that comes after a later one does nothing.
 std::string renewing(const Words& word) {
     return "UPDATE holdfast_lines SET seat_since=IF(seat_claim_end=0,seat_since," +
            std::string(now) +
            "),last_fence=IF(seat_claim_end=0,last_fence,GREATEST(last_fence+1,seat_since))"
            ",seat_fence=LAST_INSERT_ID(IF(seat_claim_end=0,seat_fence,last_fence))"
-           ",seat_claim_end=0,seat_told_to='',seat_lease_end=1000*" +
-           word[2] + "+" + std::string(now) + word.where() + " AND seat_nonce=" + word[1] +
+           ",seat_claim_end=0,seat_told_to='',seat_serial=" +
+           word.number(3) + ",seat_lease_end=1000*" + word[2] + "+" + std::string(now) +
+           word.where() + " AND seat_nonce=" + word[1] + " AND seat_serial<=" + word.number(3) +
            " AND seat_lease_end>" + std::string(now) + " AND " + std::string(fence_is_sane);
 }
 

@@ -1,5 +1,8 @@
 #include "stores/net/dial.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include <holdfast/error.hpp>
@@ -8,13 +11,18 @@ namespace holdfast::inline v0::net {
 
 using Outcome = Socket::Outcome;
 
-Dial::Dial(const Address& address, std::function<void()> resolved) : address_(address) {
+Dial::Dial(const Address& address, std::function<void()> resolved, std::size_t first)
+    : address_(address),
+      first_(first),
+      end_(BootClock::now() + address.connect_timeout),
+      deadline_(end_) {
     resolution_.emplace(address_, std::move(resolved));
 }
 
 std::optional<Failure> Dial::advance() {
     if (established_) return std::nullopt;
-    return socket_ ? connect() : resolve();
+    if (socket_) return connect();
+    return endpoints_.empty() ? resolve() : try_next_endpoint("");
 }
 
 std::optional<Failure> Dial::resolve() {
@@ -22,6 +30,10 @@ std::optional<Failure> Dial::resolve() {
     if (!found) return std::nullopt;
     if (!found->ok()) return found->failure();
     endpoints_ = std::move(*found).value();
+    if (!endpoints_.empty()) {
+        std::ranges::rotate(endpoints_, endpoints_.begin() + static_cast<std::ptrdiff_t>(
+                                                                 first_ % endpoints_.size()));
+    }
     return try_next_endpoint("the host has no address");
 }
 
@@ -30,21 +42,39 @@ std::optional<Failure> Dial::try_next_endpoint(const std::string& why) {
         return Failure{errc::unreachable, Effect::none,
                        address_.shown() + ": " + why + "; check that the server runs there"};
     }
+    const Moment now = BootClock::now();
+    deadline_ = now + (end_ - now) / static_cast<std::int64_t>(endpoints_.size());
     const Endpoint endpoint = endpoints_.front();
     endpoints_.erase(endpoints_.begin());
     try {
         socket_ = connect_to(address_, endpoint);
     } catch (const Error& error) {
+        // A kind of address that this machine does not have, say.
+        if (error.code() == errc::unreachable && !endpoints_.empty()) {
+            return try_next_endpoint(error.what());
+        }
         return Failure{static_cast<errc>(error.code().value()), Effect::none, error.what()};
     }
     return connect();
+}
+
+/// So long that it is another one's turn. Of the last one that is for others to say.
+bool Dial::is_silent() const {
+    return !endpoints_.empty() && BootClock::now() >= deadline_;
+}
+
+bool Dial::try_another() {
+    if (endpoints_.empty()) return false;
+    established_ = false;
+    socket_.reset();
+    return true;
 }
 
 std::optional<Failure> Dial::connect() {
     const auto transfer = socket_->establish();
     switch (transfer.outcome) {
         case Outcome::would_block:
-            return std::nullopt;
+            return is_silent() ? try_next_endpoint("no answer in time") : std::nullopt;
         case Outcome::done:
             established_ = true;
             return std::nullopt;

@@ -15,12 +15,15 @@
 namespace holdfast::inline v0::net {
 
 /// One attempt to reach a server: its host is found, each of its endpoints tried in turn, and the
-/// connection secured, without ever blocking. For one thread at a time.
+/// connection secured, without ever blocking. The time for it (connect_timeout) is shared by the
+/// endpoints that are left: one that says nothing leaves some for the others. For one thread at a
+/// time.
 class Dial {
 public:
-    /// `resolved` is called on any thread when a host's name was looked up. The address must
-    /// outlive this.
-    Dial(const Address& address, std::function<void()> resolved);
+    /// `resolved` is called on any thread when a host's name was looked up. The endpoint with the
+    /// number `first` (of as many as there are, and then again from the first) is tried before the
+    /// others. The address must outlive this.
+    Dial(const Address& address, std::function<void()> resolved, std::size_t first = 0);
 
     /// Goes on as far as it goes without blocking.
     std::optional<Failure> advance();
@@ -28,13 +31,21 @@ public:
     bool established() const noexcept { return established_; }
     /// Null while there is none yet.
     const std::shared_ptr<Socket>& socket() const noexcept { return socket_; }
+    /// When it is to go on, though nothing has come.
+    Moment deadline() const noexcept { return deadline_; }
+    /// The endpoint that was reached is of no use. Whether there is another one: then it goes on.
+    bool try_another();
 
 private:
     std::optional<Failure> resolve();
+    bool is_silent() const;
     std::optional<Failure> try_next_endpoint(const std::string& why);
     std::optional<Failure> connect();
 
     const Address& address_;
+    const std::size_t first_;
+    const Moment end_;  ///< of the attempt
+    Moment deadline_;   ///< of the present endpoint
     std::optional<Resolution> resolution_;
     std::vector<Endpoint> endpoints_;
     std::shared_ptr<Socket> socket_;

@@ -42,7 +42,8 @@ short Link::wanted() const noexcept {
 
 std::optional<Moment> Link::deadline() const noexcept {
     if (state_ == State::down || state_ == State::ready) return std::nullopt;
-    return deadline_;
+    // Or when it is another address's turn.
+    return state_ == State::connecting ? std::min(deadline_, dial_->deadline()) : deadline_;
 }
 
 std::optional<Failure> Link::advance(Moment now) {

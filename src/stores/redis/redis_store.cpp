@@ -60,6 +60,9 @@ public:
         return list(wire_, *layout_, weak_from_this(), std::move(prefix));
     }
     Pending<std::vector<Line>> look_at(const std::string& resource) override {
+        if (const auto objection = layout_->objection_to(resource)) {
+            return Failure{errc::invalid_argument, Effect::none, *objection};
+        }
         return redis::look_at(wire_, *layout_, weak_from_this(), resource);
     }
     Capabilities capabilities() const override { return layout_->capabilities(); }

@@ -51,6 +51,9 @@ public:
         return list(calls_.inspect(prefix), std::move(prefix));
     }
     Pending<std::vector<Line>> look_at(const std::string& resource) override {
+        if (const auto objection = calls_.objection_to(resource)) {
+            return Failure{errc::invalid_argument, Effect::none, *objection};
+        }
         return list(calls_.look_at(resource), resource);
     }
     Pending<SweepStep> sweep(const std::string& from) override {

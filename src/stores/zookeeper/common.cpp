@@ -18,33 +18,18 @@ using Verdict = Judgement::Verdict;
 constexpr std::size_t most_remembered = 4096;
 /// How often a late copy of an enter is looked for, and a deletion made again.
 constexpr auto doubt_interval = 500ms;
+/// How often a node is looked for that we may not read.
+constexpr auto unheard_interval = 1s;
 /// Beyond that nodes stay until their session ends.
 constexpr std::size_t most_leftovers = 65536;
 
-std::vector<std::string> with_path(const std::string& path, const std::vector<std::string>& nodes) {
-    std::vector<std::string> paths;
-    paths.reserve(nodes.size());
-    for (const std::string& node : nodes) paths.push_back(below(path, node));
-    return paths;
-}
-
-std::string in_words(std::uint64_t capacity) {
-    return capacity == all ? "exclusive and shared use" : std::to_string(capacity) + " permits";
-}
-
 }  // namespace
 
-Failure conflict(const Ensemble& ensemble, std::uint64_t capacity_ahead) {
-    return {errc::conflict, Effect::none,
-            ensemble.shown() + ": the resource is in use for " + in_words(capacity_ahead) +
-                "; all its users must agree"};
-}
-
-Failure fairness_conflict(const Ensemble& ensemble) {
-    return {errc::conflict, Effect::none,
-            ensemble.shown() +
-                ": the resource is used with another fairness, or has others below its name; all "
-                "its users must agree, and barging allows no names below it"};
+std::vector<std::string> nodes_to_watch(const std::string& path, const std::string& own,
+                                        const Judgement& judgement) {
+    std::vector<std::string> nodes{own};
+    for (const std::string& node : judgement.watched) nodes.push_back(below(path, node));
+    return nodes;
 }
 
 void Common::tidy() {
@@ -54,13 +39,13 @@ void Common::tidy() {
         watchers->call(member.nonce(), {.state = State::gone});
     }
     remove_leftovers(now);
-    std::vector<std::pair<Nonce, std::string>> due;
+    std::vector<std::pair<Nonce, Doubt>> due;
     {
         const std::lock_guard guard(mutex_);
         for (auto& [nonce, one] : doubts_) {
             if (now < one.next) continue;
             one.next = now + doubt_interval;
-            due.emplace_back(nonce, one.path);
+            due.emplace_back(nonce, one);
         }
         std::erase_if(doubts_, [&](const auto& one) {
             if (now < one.second.until) return false;
@@ -69,12 +54,13 @@ void Common::tidy() {
             return !member || !member->node.empty();
         });
     }
-    for (const auto& [nonce, path] : due) look_for_copies(nonce, path);
+    for (const auto& [nonce, one] : due) look_for_copies(nonce, one);
 }
 
-void Common::remove_node(const std::string& node) {
-    keep_leftover(node, {.session = wire.session(), .under_way = true});
-    send_removal(node, 0);
+void Common::remove_node(Term term, const std::string& node) {
+    const Leftover leftover{.term = term, .session = wire.session(term), .under_way = true};
+    keep_leftover(node, leftover);
+    send_removal(node, leftover);
 }
 
 /// With barging the node has the resource's name, and may be another one's by now; one of an
@@ -85,18 +71,24 @@ void Common::take_back(const Member& member) {
         if (is_doubted(member.nonce())) roster.bury(member.nonce(), BootClock::now());
         return;
     }
-    if (!member.is_barging()) return remove_node(member.node);
-    if (member.session != wire.session()) return;
-    const auto czxid = static_cast<std::int64_t>(member.fence);
-    keep_leftover(member.node, {.session = member.session, .czxid = czxid, .under_way = true});
-    send_removal(member.node, czxid);
+    const Term term = term_of(member.contender);
+    if (!member.is_barging()) return remove_node(term, member.node);
+    if (!is_of_present_session(member)) return;
+    const Leftover leftover{.term = term,
+                            .session = member.session,
+                            .czxid = static_cast<std::int64_t>(member.fence),
+                            .under_way = true};
+    keep_leftover(member.node, leftover);
+    send_removal(member.node, leftover);
 }
 
 void Common::remove_later(const PlaceText& place) {
     // Others' nodes are theirs to end, and those of an earlier session have gone with it.
-    if (place.session == 0 || place.session != wire.session()) return;
+    const auto term = wire.term_of(place.session);
+    if (!term) return;
     const bool in_line = seat_of(last_of(place.node)).has_value();
-    keep_leftover(place.node, {.session = place.session, .czxid = in_line ? 0 : place.made_by});
+    keep_leftover(place.node,
+                  {.term = *term, .session = place.session, .czxid = in_line ? 0 : place.made_by});
 }
 
 void Common::keep_leftover(const std::string& node, const Leftover& leftover) {
@@ -106,32 +98,35 @@ void Common::keep_leftover(const std::string& node, const Leftover& leftover) {
 }
 
 void Common::remove_leftovers(Moment now) {
-    std::vector<std::pair<std::string, std::int64_t>> due;
+    std::vector<std::pair<std::string, Leftover>> due;
     {
         const std::lock_guard guard(mutex_);
         if (leftovers_.empty()) return;
-        const std::int64_t session = wire.session();
-        std::erase_if(leftovers_, [&](const auto& one) { return one.second.session != session; });
+        std::erase_if(leftovers_, [&](const auto& one) {
+            return one.second.session != wire.session(one.second.term);
+        });
         for (auto& [node, one] : leftovers_) {
             if (one.under_way || now < one.next) continue;
             one.under_way = true;
-            due.emplace_back(node, one.czxid);
+            due.emplace_back(node, one);
         }
     }
-    for (const auto& [node, czxid] : due) send_removal(node, czxid);
+    for (const auto& [node, one] : due) send_removal(node, one);
 }
 
-void Common::send_removal(const std::string& node, std::int64_t czxid) {
-    if (czxid != 0) {
+void Common::send_removal(const std::string& node, const Leftover& leftover) {
+    if (const auto czxid = leftover.czxid; czxid != 0) {
         const auto ended = [node, czxid](Common& alive, const Result<Standing>& result) {
             alive.removal_answered(node, czxid, result.ok());
         };
-        std::make_shared<Ending>(*this, PlaceText{0, czxid, node}, ended)->start(*this);
+        std::make_shared<Ending>(*this, leftover.term, PlaceText{0, czxid, node}, ended)
+            ->start(*this);
         return;
     }
-    submit({.operations = {delete_node(node)}}, [node](Common& alive, const Answer& answer) {
-        alive.removal_answered(node, 0, answer.result.ok());
-    });
+    submit(leftover.term, {.operations = {delete_node(node)}},
+           [node](Common& alive, const Answer& answer) {
+               alive.removal_answered(node, 0, answer.result.ok());
+           });
 }
 
 void Common::removal_answered(const std::string& node, std::int64_t czxid, bool done) {
@@ -146,10 +141,18 @@ void Common::removal_answered(const std::string& node, std::int64_t czxid, bool 
     found->second.next = BootClock::now() + doubt_interval;
 }
 
-void Common::doubt(const std::string& path, const Nonce& nonce) {
+void Common::doubt(Term term, const std::string& path, const Nonce& nonce) {
     const Moment now = BootClock::now();
+    const auto session = std::max(term, wire.session_timeout(term));
     const std::lock_guard guard(mutex_);
-    doubts_[nonce] = {path, now + doubt_interval, now + wire.session_timeout()};
+    doubts_[nonce] = {term, path, now + doubt_interval, now + session};
+}
+
+std::optional<Term> Common::doubted_in(const Nonce& nonce) const {
+    const std::lock_guard guard(mutex_);
+    const auto found = doubts_.find(nonce);
+    if (found == doubts_.end()) return std::nullopt;
+    return found->second.term;
 }
 
 bool Common::is_doubted(const Nonce& nonce) const {
@@ -157,36 +160,39 @@ bool Common::is_doubted(const Nonce& nonce) const {
     return doubts_.contains(nonce);
 }
 
-void Common::look_for_copies(const Nonce& nonce, const std::string& path) {
-    submit({.operations = {catch_up(), list_children(path), read_node(path)}},
-           [nonce, path](Common& self, const Answer& answer) {
+void Common::look_for_copies(const Nonce& nonce, const Doubt& doubt) {
+    submit(doubt.term,
+           {.operations = {catch_up(), list_children(doubt.path), read_node(doubt.path)}},
+           [nonce, doubt](Common& self, const Answer& answer) {
                if (!answer.result.ok()) return;
                const Reply& listed = answer.result.value()[1];
                const Reply& read = answer.result.value()[2];
-               if (listed.ok()) self.remove_copies(nonce, path, listed.children());
-               if (read.ok()) self.remove_barging_copy(nonce, path, read.content());
+               if (listed.ok()) self.remove_copies(nonce, doubt, listed.children());
+               if (read.ok()) self.remove_barging_copy(nonce, doubt, read.content());
            });
 }
 
-void Common::remove_copies(const Nonce& nonce, const std::string& path,
+void Common::remove_copies(const Nonce& nonce, const Doubt& doubt,
                            const std::vector<std::string>& children) {
     const auto member = roster.find(nonce);
     for (const std::string& child : children) {
-        const std::string node = below(path, child);
+        const std::string node = below(doubt.path, child);
         const bool copy = child.starts_with(name_start(nonce));
-        if (copy && (!member || member->node != node)) remove_node(node);
+        if (copy && (!member || member->node != node)) remove_node(doubt.term, node);
     }
 }
 
 /// One that has not left for good finds it, and takes it for its own.
-void Common::remove_barging_copy(const Nonce& nonce, const std::string& path,
+void Common::remove_barging_copy(const Nonce& nonce, const Doubt& doubt,
                                  const Reply::Content& content) {
     const auto note = note_in(content.data);
     if (!note || note->nonce != nonce || !roster.is_buried(nonce)) return;
-    keep_leftover(
-        path,
-        {.session = content.stat.ephemeral_owner, .czxid = content.stat.czxid, .under_way = true});
-    send_removal(path, content.stat.czxid);
+    const Leftover leftover{.term = doubt.term,
+                            .session = content.stat.ephemeral_owner,
+                            .czxid = content.stat.czxid,
+                            .under_way = true};
+    keep_leftover(doubt.path, leftover);
+    send_removal(doubt.path, leftover);
 }
 
 bool Common::was_occupied(const std::string& path) const {
@@ -219,19 +225,27 @@ Standing Common::stands_in_line(const Member& member, const Reply& listed) {
     switch (judgement.verdict) {
         case Verdict::admitted:
             return its_turn(member);
+        case Verdict::conflict:
+            // Whoever is ahead of it and disagrees was refused when it came, and is about to leave.
         case Verdict::waits:
-            roster.wait_for(member.nonce(), with_path(member.path, judgement.watched),
+            roster.wait_for(member.nonce(), nodes_to_watch(member.path, member.node, judgement),
                             judgement.next, listed.zxid);
             arm(member.nonce());
-            return {.state = State::waiting};
-        case Verdict::conflict:
-            remove_node(member.node);
-            break;
+            return waits(nodes_to_watch(member.path, member.node, judgement));
         case Verdict::absent:
             break;
     }
     roster.remove(member.nonce());
     return {};
+}
+
+/// For one that may not hear of what it waits for, looking is all there is.
+Standing Common::waits(const std::vector<std::string>& watched) const {
+    const std::lock_guard guard(mutex_);
+    const bool deaf = std::ranges::any_of(
+        watched, [&](const std::string& node) { return unheard_.contains(node); });
+    if (!deaf) return {.state = State::waiting};
+    return {.state = State::waiting, .look_again = unheard_interval};
 }
 
 Standing Common::its_turn(const Member& member) {
@@ -242,7 +256,8 @@ Standing Common::its_turn(const Member& member) {
 
 void Common::tell_those_behind(const Member& member) {
     if (member.contender.capacity == all) return;
-    wire.submit({.operations = {write_node(member.node, note_of(member.contender))}},
+    wire.submit(term_of(member.contender),
+                {.operations = {write_node(member.node, note_of(member.contender))}},
                 [](const Answer&) {});
 }
 
@@ -250,14 +265,14 @@ void Common::arm(const Nonce& nonce) {
     if (!watchers->watches(nonce)) return;
     const auto member = roster.find(nonce);
     if (!member) return;
-    for (const std::string& node : member->watched) wire.watch(node, member->listed_at);
+    wire.watch(term_of(member->contender), member->watched, member->listed_at);
 }
 
 void Common::session_over(std::int64_t session) {
     for (const Member& member : roster.take_of_session(session)) {
         // Should it still be there, it belongs to nobody; but with barging another one may have the
         // name by now.
-        if (!member.is_barging()) remove_node(member.node);
+        if (!member.is_barging()) remove_node(term_of(member.contender), member.node);
         watchers->call(member.nonce(), {.state = State::gone});
     }
     // Those without a node go on, but what they watched is not watched any more.
@@ -266,8 +281,29 @@ void Common::session_over(std::int64_t session) {
     }
 }
 
-void Common::stirred(const std::string& path, Event::What what) {
-    for (const Nonce& nonce : roster.stir(path, what == Event::What::deleted)) {
+void Common::unheard(std::int64_t session, const std::string& path) {
+    {
+        const std::lock_guard guard(mutex_);
+        if (unheard_.size() >= most_remembered) unheard_.clear();
+        unheard_.insert(path);
+    }
+    for (const Nonce& nonce : roster.stir(path, false, session)) {
+        if (!watchers->watches(nonce)) continue;
+        roster.take_stir(nonce);
+        watchers->call(nonce, {.state = State::waiting, .look_again = unheard_interval});
+    }
+}
+
+void Common::stirred(std::int64_t session, const std::string& path, Event::What what) {
+    const bool ended = what == Event::What::deleted;
+    for (const Nonce& nonce : roster.stir(path, ended, session)) {
+        const auto member = roster.find(nonce);
+        // Somebody has taken it out of line: whoever goes ahead of it is nothing to it any more.
+        if (ended && member && member->node == path) {
+            roster.remove(nonce);
+            watchers->call(nonce, {.state = State::gone});
+            continue;
+        }
         if (!watchers->watches(nonce)) continue;
         if (roster.take_stir(nonce)) watchers->call(nonce, {.state = State::waiting});
     }

@@ -7,8 +7,6 @@
 
 namespace holdfast::inline v0::zookeeper {
 
-using WhenLost = ZookeeperWire::WhenLost;
-
 Failure perhaps_done(const Ensemble& ensemble) {
     return {errc::unreachable, Effect::unknown,
             ensemble.shown() +
@@ -16,13 +14,15 @@ Failure perhaps_done(const Ensemble& ensemble) {
                 "may have done it"};
 }
 
-Ending::Ending(const Common& common, PlaceText place, Ended ended)
-    : place_(std::move(place)),
+Ending::Ending(const Common& common, Term term, PlaceText place, Ended ended)
+    : term_(term),
+      place_(std::move(place)),
       ended_(std::move(ended)),
       deadline_(BootClock::now() + common.ensemble().request_timeout) {}
 
 void Ending::look(Common& common) {
-    common.submit({.operations = {catch_up(), look_at_node(place_.node)}, .deadline = deadline_},
+    common.submit(term_,
+                  {.operations = {catch_up(), look_at_node(place_.node)}, .deadline = deadline_},
                   [self = shared_from_this()](Common& alive, const Answer& answer) {
                       self->looked(alive, answer);
                   });
@@ -42,13 +42,14 @@ void Ending::looked(Common& common, const Answer& answer) {
     if (!same) return gone(common);
     // The leader has just heard of this session, so it cannot end before: what is sent until then
     // is not sent by a later session, after the end of what was looked at.
-    const Moment limit = answer.sent + common.wire.session_timeout();
+    const Moment limit = answer.sent + common.wire.session_timeout(term_);
     if (BootClock::now() >= limit) return look(common);
     remove(common, limit);
 }
 
 void Ending::remove(Common& common, Moment limit) {
-    common.submit({.operations = {delete_node(place_.node)},
+    common.submit(term_,
+                  {.operations = {delete_node(place_.node)},
                    .when_lost = WhenLost::tell,
                    .deadline = std::min(deadline_, limit)},
                   [self = shared_from_this()](Common& alive, const Answer& answer) {

@@ -18,19 +18,19 @@ class Ending : public std::enable_shared_from_this<Ending> {
 public:
     using Ended = std::function<void(Common&, Result<Standing>)>;
 
-    Ending(const Common& common, PlaceText place, Ended ended);
+    /// Of a node of the session of that term, or of another client's.
+    Ending(const Common& common, Term term, PlaceText place, Ended ended);
 
     void start(Common& common) { look(common); }
 
 private:
-    using Answer = ZookeeperWire::Answer;
-
     void look(Common& common);
     void looked(Common& common, const Answer& answer);
     void remove(Common& common, Moment limit);
     void removed(Common& common, const Answer& answer);
     void gone(Common& common);
 
+    const Term term_;
     const PlaceText place_;
     const Ended ended_;
     const Moment deadline_;

@@ -67,10 +67,14 @@ Ensemble ensemble_of(const StoreUrl& url) {
     if (url.hosts.empty()) {
         refuse(url, "it names no host; write it as " + url.scheme + "://h1:2181,h2:2181,h3:2181");
     }
+    if (url.prefix().starts_with('/')) {
+        refuse(url,
+               "a prefix begins with no slash: the path has one by itself; with prefix= the "
+               "name orders is the path /orders");
+    }
     Ensemble ensemble;
     ensemble.credentials = credentials_of(url);
     ensemble.chroot = chroot_of(url);
-    ensemble.session = url.duration("session").value_or(ensemble.session);
     ensemble.tick = url.duration("tick").value_or(ensemble.tick);
     ensemble.connect_timeout = url.duration("connect_timeout").value_or(ensemble.connect_timeout);
     ensemble.request_timeout = url.duration("request_timeout").value_or(ensemble.request_timeout);

@@ -10,19 +10,27 @@
 
 namespace holdfast::inline v0::zookeeper {
 
+/// The time that a session is asked for. A client has a session for each that it uses.
+using Term = std::chrono::milliseconds;
+
 /// The servers of one ZooKeeper, and how they are used.
 struct Ensemble {
     std::vector<net::Address> servers;
     std::string credentials = {};  ///< user:password, or nothing
     std::string chroot = {};       ///< before all paths: "/app", or nothing
-    /// The session that is asked for. Servers have limits of their own.
-    std::chrono::milliseconds session{60'000};
     /// The servers' tickTime, which they do not tell.
     std::chrono::milliseconds tick{2'000};
     std::chrono::milliseconds connect_timeout{3'000};
     /// Longer than an election takes.
     std::chrono::milliseconds request_timeout{10'000};
 
+    /// The session that a lease has. A tick more than the lease, for so long it takes to be proved
+    /// that the leader has heard of it; and in whole ticks, as servers count: so many leases share
+    /// few sessions.
+    Term term_of(std::chrono::milliseconds lease) const {
+        return std::chrono::milliseconds{(lease.count() + tick.count() - 1) / tick.count() + 1} *
+               tick.count();
+    }
     Access access() const { return credentials.empty() ? Access::everybody : Access::creator; }
     /// For sentences: "zookeeper 127.0.0.1:2181,127.0.0.1:2182".
     std::string shown() const;

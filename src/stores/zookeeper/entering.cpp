@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "port/sentences.hpp"
 #include "stores/listed/note.hpp"
 #include "stores/zookeeper/failures.hpp"
 
@@ -14,10 +15,19 @@ namespace {
 using State = Standing::State;
 using Verdict = Judgement::Verdict;
 
-Failure refused_by_tombstone(const Ensemble& ensemble) {
-    return {errc::lost, Effect::none,
-            ensemble.shown() + ": it was taken out of line before it came in; acquire again"};
+/// With barging a lock needs its name for itself.
+Failure name_not_free(const Ensemble& ensemble) {
+    return {
+        errc::conflict, Effect::none,
+        ensemble.shown() +
+            ": somebody is in its line, or has a name below it; barging allows neither, and all "
+            "its users must agree"};
 }
+
+Usage usage_of(const Contender& contender) {
+    return {contender.capacity, contender.fairness};
+}
+constexpr Usage barging_use{all, Fairness::barging};
 
 /// Why the containers above a node, from the top, were not made; none when nothing is in the way of
 /// making them once more.
@@ -38,20 +48,18 @@ Entering::Entering(const std::shared_ptr<Common>& common, Contender contender,
       contender_(std::move(contender)),
       flight_(std::move(flight)),
       path_(common->paths.of(contender_.resource)),
+      term_(common->term_of(contender_)),
       deadline_(BootClock::now() + common->ensemble().request_timeout) {}
 
 void Entering::start() {
     const auto common = common_.lock();
     if (common->roster.is_buried(contender_.nonce)) {
-        return fail(refused_by_tombstone(common->ensemble()));
+        return fail(withdrawn());
     }
-    const auto longest = common->wire.session_timeout();
+    if (contender_.resource.starts_with('/')) return fail(leading_slash(common->ensemble()));
+    const auto longest = common->wire.longest_session();
     if (contender_.lease > longest) {
-        return fail({errc::invalid_argument, Effect::none,
-                     common->ensemble().shown() + ": a lease of " +
-                         std::to_string(contender_.lease.count()) +
-                         " ms; the session that it grants is " + std::to_string(longest.count()) +
-                         " ms; shorten the lease, or see the parameter session"});
+        return fail(lease_too_long(contender_.lease, longest, common->ensemble()));
     }
     const auto known = common->roster.find(contender_.nonce);
     if (known && !known->node.empty()) return search(*common);
@@ -62,11 +70,14 @@ void Entering::start() {
 
 void Entering::send(Common& common, std::vector<Operation> operations, WhenLost when_lost,
                     Step step) {
-    common.submit(
-        {.operations = std::move(operations), .when_lost = when_lost, .deadline = deadline_},
-        [self = shared_from_this(), step](Common& alive, Answer answer) {
-            (self.get()->*step)(alive, std::move(answer));
-        });
+    common.submit(term_,
+                  {.operations = std::move(operations),
+                   .when_lost = when_lost,
+                   .deadline = deadline_,
+                   .lease = contender_.lease},
+                  [self = shared_from_this(), step](Common& alive, Answer answer) {
+                      (self.get()->*step)(alive, std::move(answer));
+                  });
 }
 
 Operation Entering::creation(const Common& common) const {
@@ -93,7 +104,8 @@ void Entering::looked(Common& common, Answer answer) {
         {.node = "self", .weight = contender_.weight, .capacity = contender_.capacity});
     const Judgement judgement = judge(joined, "self");
     if (judgement.verdict == Verdict::conflict) {
-        return fail(conflict(common.ensemble(), judgement.capacity_ahead));
+        if (looks_again()) return look_first(common);
+        return fail(conflict({judgement.capacity_ahead}, usage_of(contender_)));
     }
     if (judgement.verdict == Verdict::waits) return finish_gone();
     create(common);
@@ -130,8 +142,10 @@ void Entering::created(Common& common, Answer answer) {
     const Reply& made = replies[made_at_];
     if (!made.ok()) {
         const Refusal of_way = refusal_of_way(std::span(replies).first(made_at_));
-        const bool blocked = made.refusal == Refusal::no_node && of_way != Refusal::none;
-        return refused(common, blocked ? of_way : made.refusal);
+        if (made.refusal == Refusal::no_node && of_way != Refusal::none) {
+            return fail(failure_of(of_way, common.ensemble()));
+        }
+        return refused(common, made.refusal);
     }
     sent_ = answer.sent;
     auto [node, stat] = made.made();
@@ -148,7 +162,7 @@ void Entering::created(Common& common, Answer answer) {
 void Entering::refused(Common& common, Refusal refusal) {
     if (refusal == Refusal::no_node && has_time()) return make_way(common);
     if (refusal == Refusal::no_children_for_ephemerals) {
-        return fail(fairness_conflict(common.ensemble()));
+        return fail(conflict(barging_use, usage_of(contender_)));
     }
     if (refusal == Refusal::node_exists && is_barging()) return look_at_holder(common);
     fail(failure_of(refusal, common.ensemble()));
@@ -200,7 +214,7 @@ void Entering::examined(Common& common, Answer answer) {
         if (!own && stat.ephemeral_owner == answer.session) {
             own.emplace(candidates_[i], stat);
         } else {
-            common.remove_node(candidates_[i]);
+            common.remove_node(term_, candidates_[i]);
             std::erase(children_, std::string(last_of(candidates_[i])));
         }
     }
@@ -231,19 +245,45 @@ void Entering::judged(Common& common, std::string node, const Stat& stat,
         case Verdict::waits:
             return wait_in_line(common, std::move(member), judgement);
         case Verdict::conflict:
+            if (looks_again()) {
+                candidates_ = {member.node};
+                return list_again(common);
+            }
             return take_out(common, member.node,
-                            conflict(common.ensemble(), judgement.capacity_ahead));
+                            conflict({judgement.capacity_ahead}, usage_of(contender_)));
         case Verdict::absent:
             // Its session has ended, or somebody has removed it, between the two.
             return finish_gone();
     }
 }
 
+/// Who stands first may have been refused, and be about to leave: it takes a flight to do so.
+bool Entering::looks_again() {
+    constexpr int enough = 3;
+    return looks_++ < enough && has_time();
+}
+
+void Entering::list_again(Common& common) {
+    send(common, {catch_up(), list_children(path_), look_at_node(candidates_.front())},
+         WhenLost::repeat, &Entering::listed_again);
+}
+
+void Entering::listed_again(Common& common, Answer answer) {
+    if (!answer.result.ok()) {
+        Failure failure = answer.result.failure();
+        failure.effect = Effect::unknown;
+        return fail(std::move(failure));
+    }
+    const Reply& listed = answer.result.value()[1];
+    const Reply& own = answer.result.value()[2];
+    if (!listed.ok() || !own.ok()) return search(common);
+    listed_at_ = listed.zxid;
+    judged(common, candidates_.front(), own.stat(), listed.children());
+}
+
 void Entering::wait_in_line(Common& common, Member member, const Judgement& judgement) {
     if (contender_.patience == Patience::none) return take_out(common, member.node, gone());
-    for (const std::string& node : judgement.watched) {
-        member.watched.push_back(below(path_, node));
-    }
+    member.watched = nodes_to_watch(path_, member.node, judgement);
     member.listed_at = listed_at_;
     member.next = judgement.next;
     finish(common, std::move(member), State::waiting);
@@ -286,7 +326,7 @@ void Entering::container_replaced(Common& common, Answer answer) {
     const bool away = refusal == Refusal::none || refusal == Refusal::no_node ||
                       refusal == Refusal::no_children_for_ephemerals;
     if (away && has_time()) return create(common);
-    if (away || refusal == Refusal::not_empty) return fail(fairness_conflict(common.ensemble()));
+    if (away || refusal == Refusal::not_empty) return fail(name_not_free(common.ensemble()));
     fail(failure_of(refusal, common.ensemble()));
 }
 
@@ -304,7 +344,7 @@ void Entering::wait_for_holder(Common& common) {
 void Entering::take_out(Common& common, const std::string& node,
                         Result<std::vector<Entry>> result) {
     outcome_ = std::move(result);
-    common.submit({.operations = {delete_node(node)}},
+    common.submit(term_, {.operations = {delete_node(node)}},
                   [self = shared_from_this()](Common& alive, const Answer& answer) {
                       Failure failure;
                       if (!answer.result.ok()) {
@@ -324,13 +364,13 @@ void Entering::finish(Common& common, Member member, State state) {
     Entry entry{.ticket = member.ticket(), .standing = {.state = state}};
     if (state == State::admitted) entry.standing.fence = member.fence;
     if (!member.node.empty()) {
-        entry.standing.counted_from = common.wire.counted_from(sent_, contender_.lease);
+        entry.standing.counted_from = common.wire.counted_from(term_, sent_, contender_.lease);
     }
     const std::int64_t session = member.session;
     common.roster.add(std::move(member));
-    if (repeated_) common.doubt(path_, contender_.nonce);
+    if (repeated_) common.doubt(term_, path_, contender_.nonce);
     // It may have ended before the contender was known to be in it.
-    if (session != 0 && common.wire.session() != session) {
+    if (session != 0 && common.wire.session(term_) != session) {
         common.session_over(session);
         return finish_gone();
     }
@@ -347,9 +387,9 @@ void Entering::finish_gone() {
 
 void Entering::fail(Failure failure) {
     const auto common = common_.lock();
-    if (common && repeated_) {
-        failure.effect = Effect::unknown;
-        common->doubt(path_, contender_.nonce);
+    if (repeated_) failure.effect = Effect::unknown;
+    if (common && failure.effect == Effect::unknown) {
+        common->doubt(term_, path_, contender_.nonce);
     }
     flight_->complete(std::move(failure));
 }

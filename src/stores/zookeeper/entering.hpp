@@ -26,8 +26,6 @@ public:
     void start();
 
 private:
-    using Answer = ZookeeperWire::Answer;
-    using WhenLost = ZookeeperWire::WhenLost;
     using Step = void (Entering::*)(Common&, Answer);
 
     bool is_barging() const { return contender_.fairness == Fairness::barging; }
@@ -46,6 +44,9 @@ private:
 
     void judged(Common& common, std::string node, const Stat& stat,
                 const std::vector<std::string>& children);
+    bool looks_again();
+    void list_again(Common& common);
+    void listed_again(Common& common, Answer answer);
     void wait_in_line(Common& common, Member member, const Judgement& judgement);
     void look_at_holder(Common& common);
     void holder_seen(Common& common, Answer answer);
@@ -64,6 +65,7 @@ private:
     const Contender contender_;
     const std::shared_ptr<Flight> flight_;
     const std::string path_;
+    const Term term_;
     const Moment deadline_;
     Moment sent_{};                        ///< the last request that made it, or found it
     bool repeated_ = false;                ///< a copy of its creation may still arrive
@@ -71,6 +73,7 @@ private:
     std::vector<std::string> candidates_;  ///< nodes with its nonce
     std::vector<std::string> children_;    ///< as listed with them
     std::int64_t listed_at_ = 0;           ///< as in Member
+    int looks_ = 0;                        ///< at a line whose first one disagrees
     Result<std::vector<Entry>> outcome_ = std::vector<Entry>{};
 };
 

@@ -29,11 +29,36 @@ constexpr std::array meanings{
     Meaning{Refusal::throttled, errc::unreachable,
             "it has more requests than it can serve; try again in a moment"},
     Meaning{Refusal::no_children_for_ephemerals, errc::conflict,
-            "the resource, or one that its name begins with, is used with fairness barging; all "
-            "its users must agree"},
+            "a name that this one begins with is used with fairness barging, which allows no names "
+            "below it; choose another name"},
 };
 
 }  // namespace
+
+Failure leading_slash(const Ensemble& ensemble) {
+    return {errc::invalid_argument, Effect::none,
+            ensemble.shown() +
+                ": the name begins with a slash; leave it out: with prefix= the name orders is the "
+                "path /orders"};
+}
+
+Failure lease_too_long(std::chrono::milliseconds lease, std::chrono::milliseconds session,
+                       const Ensemble& ensemble) {
+    return {errc::invalid_argument, Effect::none,
+            ensemble.shown() + ": a lease of " + std::to_string(lease.count()) +
+                " ms; the longest session that it grants is " + std::to_string(session.count()) +
+                " ms; shorten the lease, or raise maxSessionTimeout of the servers"};
+}
+
+Failure beyond_session(std::chrono::milliseconds lease, std::chrono::milliseconds session,
+                       const Ensemble& ensemble) {
+    return {errc::invalid_argument, Effect::none,
+            ensemble.shown() + ": a lease cannot be lengthened to " +
+                std::to_string(lease.count()) + " ms: its session, of " +
+                std::to_string(session.count()) +
+                " ms, was asked for by the lease that it was acquired with; acquire it with a "
+                "longer one"};
+}
 
 Failure failure_of(Refusal refusal, const Ensemble& ensemble) {
     const std::string who = ensemble.shown() + ": ";

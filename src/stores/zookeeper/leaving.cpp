@@ -11,7 +11,6 @@ namespace holdfast::inline v0::zookeeper {
 
 namespace {
 
-using Answer = ZookeeperWire::Answer;
 using LeaveFlight = std::shared_ptr<Flight<Standing>>;
 using State = Standing::State;
 using Verdict = Judgement::Verdict;
@@ -37,8 +36,15 @@ void leave_own(Common& common, const Member& member, const LeaveFlight& flight) 
     std::vector<Operation> operations;
     if (!member.admitted) operations.push_back(list_children(member.path));
     operations.push_back(delete_node(member.node));
-    common.submit({.operations = std::move(operations)},
-                  [member, flight](Common& alive, const Answer& answer) {
+    // It is watched since it waited, and nobody is to be told of what we do ourselves.
+    const bool forgets = !common.roster.is_awaited(member.node);
+    common.submit(common.term_of(member.contender),
+                  {.operations = std::move(operations), .forgets = forgets ? member.node : ""},
+                  [member, forgets, flight](Common& alive, const Answer& answer) {
+                      // Somebody waits for it since, who was not to rely on its being watched.
+                      if (forgets && alive.roster.is_awaited(member.node)) {
+                          alive.stirred(member.session, member.node, Event::What::changed);
+                      }
                       if (!answer.result.ok()) {
                           alive.remove_later({member.session, 0, member.node});
                           return flight->complete(answer.result.failure());
@@ -57,29 +63,34 @@ void leave_own(Common& common, const Member& member, const LeaveFlight& flight) 
 enum class Whose : std::uint8_t { own, anybodys };
 
 /// The node has the resource's name, so it may be another one's by now, or soon.
-void leave_barging(Common& common, const PlaceText& place, Whose whose, const LeaveFlight& flight) {
+void leave_barging(Common& common, Term term, const PlaceText& place, Whose whose,
+                   const LeaveFlight& flight) {
     const auto ended = [place, whose, flight](Common& alive, Result<Standing> result) {
         if (!result.ok() && whose == Whose::own) alive.remove_later(place);
         flight->complete(std::move(result));
     };
-    std::make_shared<Ending>(common, place, ended)->start(common);
+    std::make_shared<Ending>(common, term, place, ended)->start(common);
 }
 
 /// One that a listing has shown, or that came with a session which is over: ended if it is still
 /// the same one.
 void leave_listed(Common& common, const PlaceText& place, const LeaveFlight& flight) {
     // With barging the node is the resource's own, and who has it holds it.
-    if (!seat_of(last_of(place.node))) return leave_barging(common, place, Whose::anybodys, flight);
+    const Term term = common.wire.any_term();
+    if (!seat_of(last_of(place.node))) {
+        return leave_barging(common, term, place, Whose::anybodys, flight);
+    }
     const std::string parent = place.node.substr(0, place.node.rfind('/'));
-    common.submit({.operations = {catch_up(), look_at_node(place.node),
+    common.submit(term,
+                  {.operations = {catch_up(), look_at_node(place.node),
                                   list_children(parent.empty() ? "/" : parent)}},
-                  [place, flight](Common& alive, const Answer& answer) {
+                  [term, place, flight](Common& alive, const Answer& answer) {
                       if (!answer.result.ok()) return flight->complete(answer.result.failure());
                       const auto& replies = answer.result.value();
                       const bool same = replies[1].ok() && replies[1].stat().czxid == place.made_by;
                       if (!same) return flight->complete(Standing{});
                       const State stood = state_in(replies[2], last_of(place.node));
-                      alive.submit({.operations = {delete_node(place.node)}},
+                      alive.submit(term, {.operations = {delete_node(place.node)}},
                                    [stood, flight](Common& later, const Answer& last) {
                                        if (!last.result.ok())
                                            return flight->complete(last.result.failure());
@@ -118,25 +129,26 @@ Found find_nonce(const std::string& path, const Nonce& nonce, const Reply& liste
 /// seen; what comes later all the same is refused, or looked for.
 void leave_unanswered(Common& common, const Ticket& ticket, const LeaveFlight& flight) {
     const std::string path = common.paths.of(ticket.resource);
-    common.submit({.operations = {catch_up(), list_children(path), read_node(path)}},
-                  [path, nonce = ticket.nonce, flight](Common& alive, const Answer& answer) {
+    const Term term = common.doubted_in(ticket.nonce).value_or(common.wire.any_term());
+    common.submit(term, {.operations = {catch_up(), list_children(path), read_node(path)}},
+                  [term, path, nonce = ticket.nonce, flight](Common& alive, const Answer& answer) {
                       if (!answer.result.ok()) {
-                          alive.doubt(path, nonce);
+                          alive.doubt(term, path, nonce);
                           return flight->complete(answer.result.failure());
                       }
                       const auto& replies = answer.result.value();
                       const Found found = find_nonce(path, nonce, replies[1], replies[2]);
                       if (found.barging)
-                          return leave_barging(alive, *found.barging, Whose::own, flight);
+                          return leave_barging(alive, term, *found.barging, Whose::own, flight);
                       if (found.nodes.empty()) return flight->complete(Standing{});
                       std::vector<Operation> operations;
                       for (const std::string& node : found.nodes)
                           operations.push_back(delete_node(node));
-                      alive.submit({.operations = std::move(operations)},
-                                   [path, nonce, stood = found.stood, flight](Common& later,
-                                                                              const Answer& last) {
+                      alive.submit(term, {.operations = std::move(operations)},
+                                   [term, path, nonce, stood = found.stood, flight](
+                                       Common& later, const Answer& last) {
                                        if (!last.result.ok()) {
-                                           later.doubt(path, nonce);
+                                           later.doubt(term, path, nonce);
                                            return flight->complete(last.result.failure());
                                        }
                                        flight->complete(deleted(later, last.result.value().front(),
@@ -161,7 +173,8 @@ Pending<Standing> leave_line(const std::shared_ptr<Common>& common, const Ticket
         leave_unanswered(*common, ticket, flight);
     } else if (member && member->is_barging()) {
         const auto czxid = static_cast<std::int64_t>(member->fence);
-        leave_barging(*common, {member->session, czxid, member->node}, Whose::own, flight);
+        leave_barging(*common, common->term_of(member->contender),
+                      {member->session, czxid, member->node}, Whose::own, flight);
     } else if (member) {
         leave_own(*common, *member, flight);
     } else if (place && !place->node.empty()) {

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -11,14 +12,14 @@ namespace holdfast::inline v0::zookeeper {
 
 using Outcome = net::Socket::Outcome;
 
-void Link::open(const net::Address& address, std::string greeting, Moment now) {
+void Link::open(const net::Address& address, std::string greeting, Moment now,
+                std::size_t first_endpoint) {
     if (state_ != State::down) return;
     address_ = &address;
     state_ = State::connecting;
     opened_ = now;
-    unsent_greeting_ = std::move(greeting);
-    reader_ = FrameReader();
-    dial_.emplace(address, resolved_);
+    greeting_ = std::move(greeting);
+    dial_.emplace(address, resolved_, first_endpoint);
 }
 
 void Link::close() noexcept {
@@ -35,7 +36,7 @@ short Link::wanted() const noexcept {
 
 std::optional<Moment> Link::deadline() const noexcept {
     if (state_ == State::down || state_ == State::ready) return std::nullopt;
-    return opened_ + address_->connect_timeout;
+    return std::min(opened_ + address_->connect_timeout, dial_->deadline());
 }
 
 std::optional<Failure> Link::advance(Moment now) {
@@ -47,15 +48,26 @@ std::optional<Failure> Link::advance(Moment now) {
                              ? "no session in time; it may have no majority, see its log"
                              : "no connection in time; check that the server runs");
     }
+    if (failure && state_ == State::greeting) failure = try_another(*failure);
     if (failure) close();
     return failure;
+}
+
+/// A server without a majority takes the connection, and closes it or says nothing.
+std::optional<Failure> Link::try_another(const Failure& failure) {
+    if (!dial_->try_another()) return failure;
+    state_ = State::connecting;
+    return connect();
 }
 
 std::optional<Failure> Link::connect() {
     auto failure = dial_->advance();
     socket_ = dial_->socket();
-    if (!failure && dial_->established()) state_ = State::greeting;
-    return failure;
+    if (failure || !dial_->established()) return failure;
+    state_ = State::greeting;
+    unsent_greeting_ = greeting_;
+    reader_ = FrameReader();
+    return std::nullopt;
 }
 
 std::optional<Failure> Link::greet() {

@@ -34,9 +34,11 @@ public:
     /// When the attempt began: nothing of it was sent earlier.
     Moment opened() const noexcept { return opened_; }
 
-    /// Starts to connect, when it is down. `greeting` is sent first of all. The address must
-    /// outlive the connection.
-    void open(const net::Address& address, std::string greeting, Moment now);
+    /// Starts to connect, when it is down. `greeting` is sent first of all. Of several endpoints
+    /// behind one name the one with that number is tried first, and all others when it has no
+    /// session for us. The address must outlive the connection.
+    void open(const net::Address& address, std::string greeting, Moment now,
+              std::size_t first_endpoint = 0);
     void close() noexcept;
 
     /// What to poll for: the descriptor is -1 while there is none.
@@ -55,6 +57,7 @@ public:
 private:
     std::optional<Failure> connect();
     std::optional<Failure> greet();
+    std::optional<Failure> try_another(const Failure& failure);
     std::optional<Failure> read_socket();
     Failure broken(const std::string& why) const;
 
@@ -64,6 +67,7 @@ private:
     Moment opened_{};
     std::optional<net::Dial> dial_;
     std::shared_ptr<net::Socket> socket_;
+    std::string greeting_;
     std::string unsent_greeting_;
     FrameReader reader_;
     SessionAnswer session_;

@@ -10,7 +10,6 @@ namespace holdfast::inline v0::zookeeper {
 
 namespace {
 
-using Answer = ZookeeperWire::Answer;
 using namespace std::chrono_literals;
 
 /// So that one request never stalls the connection for everybody else.
@@ -25,6 +24,7 @@ public:
         : flight_(std::move(flight)), prefix_(std::move(prefix)) {}
 
     void walk_from(Common& common, std::string path) {
+        term_ = common.wire.any_term();
         to_list_.push_back(std::move(path));
         go_on(common);
     }
@@ -59,7 +59,7 @@ private:
         }
         // What this client has done is seen in any case; what others have, after this.
         if (!std::exchange(caught_up_, true)) operations.insert(operations.begin(), catch_up());
-        common.submit({.operations = std::move(operations)},
+        common.submit(term_, {.operations = std::move(operations)},
                       [self = shared_from_this(), paths = std::move(paths)](Common& alive,
                                                                             const Answer& answer) {
                           if (!answer.result.ok()) return self->fail(answer.result.failure());
@@ -125,7 +125,7 @@ private:
         while (next_read_ < found_.size() && operations.size() < most_at_once) {
             operations.push_back(read_node(found_[next_read_++].node));
         }
-        common.submit({.operations = std::move(operations)},
+        common.submit(term_, {.operations = std::move(operations)},
                       [self = shared_from_this(), first](Common& alive, const Answer& answer) {
                           if (!answer.result.ok()) return self->fail(answer.result.failure());
                           const auto& replies = answer.result.value();
@@ -184,6 +184,7 @@ private:
 
     const std::shared_ptr<LinesFlight> flight_;
     const std::string prefix_;
+    Term term_{};
     bool descends_ = true;
     bool caught_up_ = false;
     std::vector<std::string> to_list_;
@@ -195,13 +196,14 @@ private:
 /// The node that all resources with this prefix are below, or are: up to its last slash.
 std::string start_of(const Common& common, std::string_view prefix) {
     const auto slash = prefix.rfind('/');
-    if (slash == std::string_view::npos || slash == 0) return common.paths.root();
+    if (slash == std::string_view::npos) return common.paths.root();
     return common.paths.of(prefix.substr(0, slash));
 }
 
 }  // namespace
 
 Pending<std::vector<Line>> list_lines(const std::shared_ptr<Common>& common, std::string prefix) {
+    if (prefix.starts_with('/')) return leading_slash(common->ensemble());
     const auto flight = std::make_shared<Listing::LinesFlight>(common->wire);
     std::string start = start_of(*common, prefix);
     std::make_shared<Listing>(flight, std::move(prefix))->walk_from(*common, std::move(start));
@@ -210,6 +212,7 @@ Pending<std::vector<Line>> list_lines(const std::shared_ptr<Common>& common, std
 
 Pending<std::vector<Line>> list_line(const std::shared_ptr<Common>& common,
                                      const std::string& resource) {
+    if (resource.starts_with('/')) return leading_slash(common->ensemble());
     const auto flight = std::make_shared<Listing::LinesFlight>(common->wire);
     std::make_shared<Listing>(flight, resource)->look_at(*common, common->paths.of(resource));
     return Pending<std::vector<Line>>(flight);

@@ -14,8 +14,10 @@ enum Type : std::int32_t {
     get_children_type = 8,
     sync_type = 9,
     get_children2_type = 12,
+    check_type = 13,
     multi_type = 14,
     create2_type = 15,
+    remove_watches_type = 18,
     create_container_type = 19,
     auth_type = 100,
     set_watches_type = 101,
@@ -25,6 +27,7 @@ enum Type : std::int32_t {
 
 constexpr std::int32_t every_right = 31;
 constexpr std::int32_t any_version = -1;
+constexpr std::int32_t any_watch = 3;
 
 /// No part of a resource's name, and no contender's.
 constexpr std::string_view child_of_lasting = "/~lasting";
@@ -34,6 +37,13 @@ void append_part(std::string& record, const Operation& operation) {
     RecordWriter header;
     header.number(operation.type).flag(false).number(-1);
     record += std::move(header).take() + operation.record;
+}
+
+/// Of the parts that were appended.
+Operation together(std::string record) {
+    RecordWriter end;
+    end.number(error_type).flag(true).number(-1);
+    return {.type = multi_type, .record = record + std::move(end).take(), .writes = true};
 }
 
 Operation on_path(std::int32_t type, std::string_view path, Watching watching) {
@@ -71,13 +81,13 @@ Operation create_node(std::string_view path, std::string_view data, Kind kind, A
     record.number(static_cast<std::int32_t>(kind));
     return {.type = kind == Kind::container ? create_container_type : create2_type,
             .record = std::move(record).take(),
-            .through_leader = true};
+            .writes = true};
 }
 
 Operation delete_node(std::string_view path) {
     RecordWriter record;
     record.text(path).number(any_version);
-    return {.type = delete_type, .record = std::move(record).take(), .through_leader = true};
+    return {.type = delete_type, .record = std::move(record).take(), .writes = true};
 }
 
 /// Only a node that is not ephemeral lets a child be made, be it for no time at all.
@@ -87,9 +97,21 @@ Operation delete_lasting_node(std::string_view path, Access access) {
     append_part(record, create_node(child, "", Kind::ephemeral, access));
     append_part(record, delete_node(child));
     append_part(record, delete_node(path));
-    RecordWriter end;
-    end.number(error_type).flag(true).number(-1);
-    return {.type = multi_type, .record = record + std::move(end).take(), .through_leader = true};
+    return together(std::move(record));
+}
+
+Operation write_nothing() {
+    RecordWriter check;
+    check.text("/").number(any_version);
+    std::string record;
+    append_part(record, {.type = check_type, .record = std::move(check).take()});
+    return together(std::move(record));
+}
+
+Operation forget_watch(std::string_view path) {
+    RecordWriter record;
+    record.text(path).number(any_watch);
+    return {.type = remove_watches_type, .record = std::move(record).take()};
 }
 
 Operation read_node(std::string_view path, Watching watching) {
@@ -99,11 +121,11 @@ Operation read_node(std::string_view path, Watching watching) {
 Operation write_node(std::string_view path, std::string_view data) {
     RecordWriter record;
     record.text(path).text(data).number(any_version);
-    return {.type = set_data_type, .record = std::move(record).take(), .through_leader = true};
+    return {.type = set_data_type, .record = std::move(record).take(), .writes = true};
 }
 
-Operation look_at_node(std::string_view path) {
-    return on_path(exists_type, path, Watching::no);
+Operation look_at_node(std::string_view path, Watching watching) {
+    return on_path(exists_type, path, watching);
 }
 
 Operation list_children(std::string_view path) {
@@ -117,7 +139,7 @@ Operation list_with_stat(std::string_view path) {
 Operation catch_up() {
     RecordWriter record;
     record.text("/");
-    return {.type = sync_type, .record = std::move(record).take(), .through_leader = true};
+    return {.type = sync_type, .record = std::move(record).take()};
 }
 
 Operation close_session() {

@@ -42,8 +42,8 @@ struct Stat {
 struct Operation {
     std::int32_t type = 0;
     std::string record;
-    /// Whether its answer shows that the leader still knew the session: see Proof.
-    bool through_leader = false;
+    /// Whether only a majority can answer it: see Proof.
+    bool writes = false;
 };
 
 struct Reply {
@@ -86,10 +86,16 @@ Operation delete_lasting_node(std::string_view path, Access access);
 /// Tells changes and the end of the node, if it is there.
 Operation read_node(std::string_view path, Watching watching = Watching::no);
 Operation write_node(std::string_view path, std::string_view data);
-Operation look_at_node(std::string_view path);
+/// Needs no right. Watches also a node that is not there.
+Operation look_at_node(std::string_view path, Watching watching = Watching::no);
 Operation list_children(std::string_view path);
 Operation list_with_stat(std::string_view path);
-/// What is asked for after it is not older than the leader's state when it got this.
+/// Changes nothing, and is answered as a write is: when a majority has taken it.
+Operation write_nothing();
+/// The node is watched no more.
+Operation forget_watch(std::string_view path);
+/// What is asked for after it is not older than the leader's state when it got this. It proves no
+/// majority.
 Operation catch_up();
 Operation close_session();
 

@@ -9,9 +9,13 @@ namespace {
 constexpr std::size_t most_remembered = 16;
 }
 
-void Proof::established(Moment sent) {
+void Proof::made(Moment sent) {
     heard_at_ = std::max(heard_at_, sent);
     unreported_.clear();
+}
+
+void Proof::taken_up(Moment sent) {
+    unreported_.assign(1, {.sent = sent, .answered = sent - tick_});
 }
 
 void Proof::answered(Moment sent, Moment now) {
@@ -21,7 +25,7 @@ void Proof::answered(Moment sent, Moment now) {
     if (unreported_.size() > most_remembered) unreported_.pop_front();
 }
 
-void Proof::answered_through_leader(Moment sent) {
+void Proof::answered_by_majority(Moment sent) {
     while (!unreported_.empty() && unreported_.front().answered + tick_ <= sent) {
         heard_at_ = std::max(heard_at_, unreported_.front().sent);
         unreported_.pop_front();

@@ -12,18 +12,22 @@ namespace holdfast::inline v0::zookeeper {
 /// The leader ends sessions, and counts from when it last heard of one. A client's own server
 /// reports who was active twice in a tick; between two reports it answers reads and pings also when
 /// it is cut off from the leader. So that something was answered proves nothing yet. But when a
-/// request that goes through the leader was sent a tick after that answer, and is answered too,
-/// then a report has reached the leader in between: it counts from no earlier than the send of the
-/// first.
+/// write was sent a tick after that answer, and is answered too, then a report has reached the
+/// leader in between: it counts from no earlier than the send of the first. Only a write: a leader
+/// whose followers have left it answers all else, while they elect another one, which counts from
+/// its own beginning. That is later than the last write that a majority has taken.
 class Proof {
 public:
     /// `tick` is at least the servers' own.
     explicit Proof(std::chrono::nanoseconds tick) : tick_(tick) {}
 
-    /// The session was made, or taken over by a server, which asks the leader, at that time.
-    void established(Moment sent);
+    /// The session was made at that time, by a write.
+    void made(Moment sent);
+    /// A server has taken it up, which tells whom it takes for the leader: the next write proves
+    /// it.
+    void taken_up(Moment sent);
     void answered(Moment sent, Moment now);
-    void answered_through_leader(Moment sent);
+    void answered_by_majority(Moment sent);
 
     /// The leader counts from then, or later.
     Moment heard_at() const noexcept { return heard_at_; }

@@ -1,6 +1,9 @@
 #include "stores/zookeeper/renewing.hpp"
 
+#include <atomic>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "stores/zookeeper/failures.hpp"
@@ -9,7 +12,6 @@ namespace holdfast::inline v0::zookeeper {
 
 namespace {
 
-using Answer = ZookeeperWire::Answer;
 using State = Standing::State;
 
 /// What is asked about one of the tickets.
@@ -21,7 +23,7 @@ struct Asked {
 
 /// A look at the node of each that holds, and one list for all that wait in one line.
 std::vector<Operation> looks_at(std::vector<Asked>& asked) {
-    std::vector<Operation> operations{catch_up()};
+    std::vector<Operation> operations{write_nothing()};
     std::map<std::string, std::size_t> lists;
     for (Asked& one : asked) {
         if (one.member.node.empty()) continue;
@@ -51,41 +53,84 @@ Standing standing_by(Common& common, const Asked& one, const Reply& reply, std::
     return {};
 }
 
+/// What one session is asked for, and what is told of its tickets.
+struct Round {
+    Term term{};
+    std::vector<Asked> asked = {};
+};
+
+/// The tickets of several sessions, answered together.
+struct Renewal {
+    std::vector<Standing> standings;
+    std::chrono::milliseconds lease;
+    std::shared_ptr<Flight<std::vector<Standing>>> flight;
+    std::atomic<std::size_t> under_way = 0;
+    std::mutex mutex = {};
+    std::optional<Failure> failure = std::nullopt;
+
+    void finish(std::optional<Failure> failed) {
+        {
+            const std::lock_guard guard(mutex);
+            if (failed && !failure) failure = std::move(failed);
+        }
+        if (--under_way > 0) return;
+        if (failure) return flight->complete(*std::move(failure));
+        flight->complete(std::move(standings));
+    }
+};
+
+std::optional<Failure> take_answer(Common& common, const Round& round, Renewal& renewal,
+                                   const Answer& answer) {
+    if (!answer.result.ok()) return answer.result.failure();
+    const auto& replies = answer.result.value();
+    for (const Asked& one : round.asked) {
+        const Refusal refusal = replies[one.reply].refusal;
+        if (one.reply != 0 && tells_nothing(refusal)) {
+            return failure_of(refusal, common.ensemble());
+        }
+    }
+    const Moment from = common.wire.counted_from(round.term, answer.sent, renewal.lease);
+    for (const Asked& one : round.asked) {
+        Standing& standing = renewal.standings[one.ticket];
+        standing = standing_by(common, one, replies[one.reply], answer.session);
+        if (standing.state == State::gone) continue;
+        standing.counted_from = from;
+        common.roster.renewed(one.member.nonce(), answer.sent + renewal.lease);
+    }
+    return std::nullopt;
+}
+
+void send_round(Common& common, Round round, const std::shared_ptr<Renewal>& renewal) {
+    auto operations = looks_at(round.asked);
+    common.submit(round.term, {.operations = std::move(operations)},
+                  [round = std::move(round), renewal](Common& alive, const Answer& answer) {
+                      renewal->finish(take_answer(alive, round, *renewal, answer));
+                  });
+}
+
 }  // namespace
 
 Pending<std::vector<Standing>> renew_all(const std::shared_ptr<Common>& common,
                                          std::span<const Ticket> tickets,
                                          std::chrono::milliseconds lease) {
-    std::vector<Asked> asked;
+    std::map<Term, Round> rounds;
     for (std::size_t i = 0; i < tickets.size(); ++i) {
         // What this client does not know of any more is gone.
         auto member = common->roster.find(tickets[i].nonce);
-        if (member) asked.push_back({.ticket = i, .member = *std::move(member)});
+        if (!member) continue;
+        const Term term = common->term_of(member->contender);
+        const auto session = common->wire.session_timeout(term);
+        if (lease > session) return beyond_session(lease, session, common->ensemble());
+        Round& round = rounds[term];
+        round.term = term;
+        round.asked.push_back({.ticket = i, .member = *std::move(member)});
     }
     std::vector<Standing> standings(tickets.size());
-    if (asked.empty()) return standings;
-    auto operations = looks_at(asked);
+    if (rounds.empty()) return standings;
     const auto flight = std::make_shared<Flight<std::vector<Standing>>>(common->wire);
-    common->submit({.operations = std::move(operations)},
-                   [asked = std::move(asked), standings = std::move(standings), flight, lease](
-                       Common& alive, const Answer& answer) mutable {
-                       if (!answer.result.ok()) return flight->complete(answer.result.failure());
-                       for (const Asked& one : asked) {
-                           const Refusal refusal = answer.result.value()[one.reply].refusal;
-                           if (!tells_nothing(refusal)) continue;
-                           return flight->complete(failure_of(refusal, alive.ensemble()));
-                       }
-                       const Moment from = alive.wire.counted_from(answer.sent, lease);
-                       for (const Asked& one : asked) {
-                           Standing& standing = standings[one.ticket];
-                           standing = standing_by(alive, one, answer.result.value()[one.reply],
-                                                  answer.session);
-                           if (standing.state == State::gone) continue;
-                           standing.counted_from = from;
-                           alive.roster.renewed(one.member.nonce(), answer.sent + lease);
-                       }
-                       flight->complete(std::move(standings));
-                   });
+    const auto renewal = std::make_shared<Renewal>(std::move(standings), lease, flight);
+    renewal->under_way = rounds.size();
+    for (auto& [term, round] : rounds) send_round(*common, std::move(round), renewal);
     return Pending<std::vector<Standing>>(flight);
 }
 

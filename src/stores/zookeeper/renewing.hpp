@@ -9,7 +9,7 @@
 
 namespace holdfast::inline v0::zookeeper {
 
-/// One request to the leader for all tickets, and behind it a look at each. See Store::renew.
+/// For each session one write for all its tickets, and behind it a look at each. See Store::renew.
 Pending<std::vector<Standing>> renew_all(const std::shared_ptr<Common>& common,
                                          std::span<const Ticket> tickets,
                                          std::chrono::milliseconds lease);

@@ -19,10 +19,15 @@ std::int32_t in_milliseconds(std::chrono::milliseconds time) {
 
 }  // namespace
 
-std::string Session::greeting() const {
-    std::string bytes;
+Session::Greeting Session::greeting() const {
+    Greeting greeting;
+    std::string& bytes = greeting.bytes;
+    const auto watch_again = [&](const std::vector<std::string>& paths) {
+        append_frame(bytes, watches_record(last_zxid_, paths));
+        ++greeting.watches;
+    };
     append_frame(bytes, record_of({.last_zxid = last_zxid_,
-                                   .timeout_ms = in_milliseconds(ensemble_.session),
+                                   .timeout_ms = in_milliseconds(term_),
                                    .id = id_,
                                    .password = password_}));
     if (!ensemble_.credentials.empty()) append_frame(bytes, digest_record(ensemble_.credentials));
@@ -32,21 +37,26 @@ std::string Session::greeting() const {
         size += path.size() + sizeof(std::int32_t);
         paths.push_back(path);
         if (size < most_bytes) continue;
-        append_frame(bytes, watches_record(last_zxid_, std::exchange(paths, {})));
+        watch_again(std::exchange(paths, {}));
         size = 0;
     }
-    if (!paths.empty()) append_frame(bytes, watches_record(last_zxid_, paths));
-    return bytes;
+    if (!paths.empty()) watch_again(paths);
+    return greeting;
 }
 
 Session::Fate Session::answered(const SessionAnswer& answer, Moment asked) {
     if (answer.timeout_ms <= 0 || answer.id == 0) return Fate::over;
+    const bool is_new = id_ == 0;
     id_ = answer.id;
     password_ = answer.password;
     timeout_ = std::chrono::milliseconds{answer.timeout_ms};
     // A server's shortest session is two ticks.
     proof_.assume_tick(std::min<std::chrono::nanoseconds>(ensemble_.tick, timeout() / 2));
-    proof_.established(asked);
+    if (is_new) {
+        proof_.made(asked);
+    } else {
+        proof_.taken_up(asked);
+    }
     return Fate::lives;
 }
 

@@ -19,7 +19,8 @@ namespace holdfast::inline v0::zookeeper {
 class Session {
 public:
     /// The ensemble must outlive this.
-    explicit Session(const Ensemble& ensemble) : ensemble_(ensemble), proof_(ensemble.tick) {}
+    Session(const Ensemble& ensemble, Term term)
+        : ensemble_(ensemble), term_(term), proof_(ensemble.tick) {}
 
     /// 0: there is none.
     std::int64_t id() const noexcept { return id_.load(); }
@@ -28,7 +29,11 @@ public:
 
     /// What is said first on a connection: which session, who we are, and what is watched. A server
     /// serves it in this order, before all that follows.
-    std::string greeting() const;
+    struct Greeting {
+        std::string bytes;
+        std::size_t watches = 0;  ///< how many records of it are about what is watched
+    };
+    Greeting greeting() const;
     enum class Fate : std::uint8_t { lives, over };
     /// What a server that was asked at `asked`, or later, has said of it.
     Fate answered(const SessionAnswer& answer, Moment asked);
@@ -49,6 +54,7 @@ public:
 
 private:
     const Ensemble& ensemble_;
+    const Term term_;
     std::atomic<std::int64_t> id_{0};
     std::atomic<std::chrono::milliseconds> timeout_{};
     std::string password_;

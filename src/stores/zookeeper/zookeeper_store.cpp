@@ -15,7 +15,6 @@ namespace holdfast::inline v0::zookeeper {
 
 namespace {
 
-using Answer = ZookeeperWire::Answer;
 using State = Standing::State;
 
 class ZookeeperStore final : public Store {
@@ -60,12 +59,11 @@ private:
 void ZookeeperStore::connect() {
     const auto flight = std::make_shared<Flight<bool>>(common_->wire);
     // An answer also to what was said of the user, which comes before it.
-    common_->submit(
-        {.operations = {catch_up()}, .endurance = ZookeeperWire::Endurance::first_attempt},
-        [flight](Common&, const Answer& answer) {
-            if (!answer.result.ok()) return flight->complete(answer.result.failure());
-            flight->complete(true);
-        });
+    common_->submit(common_->wire.any_term(), {.operations = {catch_up()}},
+                    [flight](Common&, const Answer& answer) {
+                        if (!answer.result.ok()) return flight->complete(answer.result.failure());
+                        flight->complete(true);
+                    });
     const auto connected = Pending<bool>(flight).get();
     if (!connected.ok()) throw Error(connected.failure().code, connected.failure().sentence);
 }
@@ -77,8 +75,8 @@ Capabilities ZookeeperStore::capabilities() const {
             .default_fairness = Fairness::fifo,
             .shared = true,
             .permits = true,
-            .longest_lease = common_->wire.session_timeout(),
-            .longest_lease_is = "the session that ZooKeeper grants"};
+            .longest_lease = common_->wire.longest_session(),
+            .longest_lease_is = "the longest session that ZooKeeper grants"};
 }
 
 Pending<std::vector<Entry>> ZookeeperStore::enter(std::span<const Contender> contenders) {
@@ -103,12 +101,12 @@ Pending<Standing> ZookeeperStore::standing(const Ticket& ticket) {
     if (!member) return Standing{};
     if (member->node.empty()) return standing_of_barging(*member);
     // It is told by the session's end, which is about to be told itself.
-    if (member->session != common_->wire.session()) return Standing{};
+    if (!common_->is_of_present_session(*member)) return Standing{};
     if (member->its_turn) return common_->its_turn(*member);
     const auto flight = std::make_shared<Flight<Standing>>(common_->wire);
     Operation look =
         member->is_barging() ? look_at_node(member->node) : list_children(member->path);
-    common_->submit({.operations = {std::move(look)}},
+    common_->submit(common_->term_of(member->contender), {.operations = {std::move(look)}},
                     [nonce = member->nonce(), flight](Common& alive, const Answer& answer) {
                         if (!answer.result.ok()) return flight->complete(answer.result.failure());
                         const Reply& reply = answer.result.value().front();

@@ -36,7 +36,8 @@ body: BEGIN
             FROM holdfast_lines WHERE id = UNHEX(SHA2(its_name, 256)) FOR UPDATE;
         IF line_id IS NULL THEN CALL holdfast_1_make(its_name); END IF;
     END WHILE;
-    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6));
+    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
+        + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP());
     SET room = its_capacity;
     IF line_crowd > 0 THEN
         SELECT phase, lease_end INTO known, known_end FROM holdfast_contenders
@@ -68,7 +69,7 @@ body: BEGIN
         END IF;
         IF known IS NOT NULL THEN
             CALL holdfast_1_renew_one(line_id, line_capacity, line_fairness, line_fence, its_nonce,
-                                      its_lease, now_is, its_end);
+                                      its_lease, NULL, now_is, its_end);
             LEAVE body;
         END IF;
         CALL holdfast_1_advance(line_id, line_capacity, line_fairness, now_is, its_nonce, FALSE,
@@ -120,8 +121,7 @@ body: BEGIN
     IF new_phase = 'admitted' THEN
         CALL holdfast_1_answer(its_end, 3, line_ticket, its_fence, -1);
     ELSE
-        -- What would come after it does not.
-        CALL holdfast_1_still_waiting(line_id, seat, its_nonce, line_ticket, now_is, TRUE);
+        CALL holdfast_1_still_waiting(line_id, seat, its_nonce, line_ticket, now_is, its_end);
     END IF;
 END;
 

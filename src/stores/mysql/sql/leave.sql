@@ -1,36 +1,12 @@
--- Where a contender stands. Extends nothing; ends whose lease or claim is over.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_standing(
-    IN its_name TEXT CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
+-- Where one stands that is among the contenders. Its line is locked.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_standing_one(
+    IN line_id BINARY(32), IN line_capacity BIGINT,
+    IN line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin,
+    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN now_is BIGINT, IN its_end INT)
 SQL SECURITY INVOKER
 body: BEGIN
-    DECLARE line_id BINARY(32);
-    DECLARE line_capacity, now_is, held, room, seat_end BIGINT;
-    DECLARE line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin DEFAULT '';
     DECLARE its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE its_ticket, its_weight, its_fence, its_lease_end, its_claim_end, its_told_at BIGINT;
-    DECLARE done BOOLEAN DEFAULT FALSE;
-    IF its_end = 2 THEN START TRANSACTION; END IF;
-    SELECT id, capacity, fairness, seat_nonce, seat_ticket, seat_fence, seat_claim_end,
-            IF(seat_claim_end = 0 OR seat_nonce = its_nonce, seat_lease_end,
-               LEAST(seat_lease_end, seat_claim_end))
-        INTO line_id, line_capacity, line_fairness, seat, its_ticket, its_fence, its_claim_end,
-            seat_end
-        FROM holdfast_lines WHERE id = UNHEX(SHA2(its_name, 256)) FOR UPDATE;
-    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6));
-    IF seat = its_nonce AND seat_end > now_is THEN
-        UPDATE holdfast_lines SET seat_told_to = '' WHERE id = line_id;
-        CALL holdfast_1_answer(its_end, IF(its_claim_end = 0, 3, 2), its_ticket, its_fence, -1);
-        LEAVE body;
-    END IF;
-    IF seat <> '' THEN
-        IF seat <> its_nonce AND seat_end > now_is THEN
-            CALL holdfast_1_wait_for_seat(line_id, seat, its_nonce, NULL, now_is, its_end, done);
-        END IF;
-        IF done THEN LEAVE body; END IF;
-        CALL holdfast_1_unseat(line_id);
-    END IF;
+    DECLARE its_ticket, its_weight, its_fence, its_lease_end, its_told_at, held, room BIGINT;
     SELECT phase, ticket, weight, fence, lease_end, told_at
         INTO its_phase, its_ticket, its_weight, its_fence, its_lease_end, its_told_at
         FROM holdfast_contenders
@@ -66,6 +42,42 @@ body: BEGIN
     ELSE
         CALL holdfast_1_still_waiting(line_id, '', its_nonce, its_ticket, now_is, its_end);
     END IF;
+END;
+
+-- Where a contender stands. Extends nothing; ends whose lease or claim is over.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_standing(
+    IN its_name TEXT CHARACTER SET ascii COLLATE ascii_bin,
+    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
+SQL SECURITY INVOKER
+body: BEGIN
+    DECLARE line_id BINARY(32);
+    DECLARE line_capacity, now_is, its_ticket, its_fence, its_claim_end, seat_end BIGINT;
+    DECLARE line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin;
+    DECLARE seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin DEFAULT '';
+    DECLARE done BOOLEAN DEFAULT FALSE;
+    IF its_end = 2 THEN START TRANSACTION; END IF;
+    SELECT id, capacity, fairness, seat_nonce, seat_ticket, seat_fence, seat_claim_end,
+            IF(seat_claim_end = 0 OR seat_nonce = its_nonce, seat_lease_end,
+               LEAST(seat_lease_end, seat_claim_end))
+        INTO line_id, line_capacity, line_fairness, seat, its_ticket, its_fence, its_claim_end,
+            seat_end
+        FROM holdfast_lines WHERE id = UNHEX(SHA2(its_name, 256)) FOR UPDATE;
+    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
+        + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP());
+    IF seat = its_nonce AND seat_end > now_is THEN
+        UPDATE holdfast_lines SET seat_told_to = '' WHERE id = line_id;
+        CALL holdfast_1_answer(its_end, IF(its_claim_end = 0, 3, 2), its_ticket, its_fence, -1);
+        LEAVE body;
+    END IF;
+    IF seat <> '' THEN
+        IF seat <> its_nonce AND seat_end > now_is THEN
+            CALL holdfast_1_wait_for_seat(line_id, seat, its_nonce, NULL, NULL, now_is, its_end,
+                                          done);
+        END IF;
+        IF done THEN LEAVE body; END IF;
+        CALL holdfast_1_unseat(line_id);
+    END IF;
+    CALL holdfast_1_standing_one(line_id, line_capacity, line_fairness, its_nonce, now_is, its_end);
 END;
 
 -- Takes one out of the contenders. Its phase is NULL when it is not there. `had_all`: it was all that
@@ -117,7 +129,7 @@ BEGIN
     DECLARE its_ticket, its_fence, its_lease_end BIGINT;
     DECLARE next, next_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
     DECLARE next_owner, next_host TEXT CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE next_ticket, next_weight, next_lease_end, next_since, next_pid BIGINT;
+    DECLARE next_ticket, next_weight, next_lease_end, next_since, next_pid, next_serial BIGINT;
     DECLARE had_all, freed BOOLEAN DEFAULT TRUE;
     DECLARE waited, passed_on BOOLEAN DEFAULT FALSE;
     IF its_end = 2 THEN START TRANSACTION; END IF;
@@ -130,7 +142,8 @@ BEGIN
         IF line_id IS NOT NULL OR its_tombstone = 0 THEN LEAVE read_line; END IF;
         CALL holdfast_1_make(its_name);
     END LOOP;
-    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6));
+    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
+        + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP());
     IF seat <> its_nonce THEN
         IF seat <> '' THEN
             CALL holdfast_1_unseat(line_id);
@@ -142,9 +155,9 @@ BEGIN
     END IF;
     IF its_phase IS NOT NULL AND had_all AND line_fairness = 'f' THEN
         IF line_crowd > 0 THEN
-            SELECT nonce, client, owner, host, ticket, weight, lease_end, since, pid
+            SELECT nonce, client, owner, host, ticket, weight, lease_end, since, pid, serial
                 INTO next, next_client, next_owner, next_host, next_ticket, next_weight,
-                    next_lease_end, next_since, next_pid
+                    next_lease_end, next_since, next_pid, next_serial
                 FROM holdfast_contenders
                 WHERE line = line_id AND phase = 'waiting' AND nonce <> its_nonce
                 ORDER BY ticket LIMIT 1;
@@ -166,7 +179,8 @@ BEGIN
                     seat_lease_end = next_lease_end, seat_claim_end = now_is + 1000000,
                     seat_since = next_since, seat_client = next_client, seat_owner = next_owner,
                     seat_host = next_host, seat_pid = next_pid, seat_waited = TRUE,
-                    seat_told_to = next_client, crowd = crowd - waited
+                    seat_serial = next_serial, seat_told_to = next_client,
+                    crowd = crowd - waited
                 WHERE id = line_id;
             CALL holdfast_1_ring(next_client);
             IF waited THEN

@@ -2,7 +2,8 @@
 --     SELECT ... FROM holdfast_lines WHERE id = UNHEX(SHA2(name, 256)) FOR UPDATE
 -- and statements after that one see all that was done under the lock. It finds nothing when there
 -- is no such row: under READ COMMITTED nothing is locked then. The moment is read after that, by
--- SYSDATE: NOW() stands still within a statement, and can be set.
+-- SYSDATE: NOW() stands still within a statement, and can be set. SYSDATE is in the session's time
+-- zone, whoever calls: so what that is ahead of UTC is taken off.
 
 -- Makes a resource's row and locks it, with all of its lock: IGNORE would share it, and two who
 -- share it wait for each other. With a crowd: it is not known that there is nobody.
@@ -51,8 +52,8 @@ BEGIN
 END;
 
 -- Wakes a client that is told something: told and told_at of a contender, or seat_told_to of a line,
--- have been written. It finds the row locked and waits for the commit; not for the disk, since rows
--- are unlocked before a commit waits for that. To end a sleep of one's own user needs no right.
+-- have been written. It claims, finds the row locked and waits for the commit; not for the disk,
+-- since rows are unlocked before a commit waits for that. To end a sleep of one's own user needs no right.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_ring(
     IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin)
 SQL SECURITY INVOKER
@@ -110,7 +111,9 @@ END;
 
 -- Sleeps until something is told to the client that is not in `seen` yet (their told_at), and shows
 -- all that is told. What is told before the sleep begins is found, also when it is not committed
--- yet; what comes later ends the sleep.
+-- yet: its session reads so (READ UNCOMMITTED); what comes later ends the sleep. It locks nothing:
+-- it would find a row by an index that whoever has locked the row changes later. Whoever is told
+-- asks for its place then, and waits for the commit by that.
 --
 -- It sleeps by waiting for a lock that another session of the client has: so it ends with the
 -- client. Out of SLEEP() a session wakes by one mutex for all of them, and only when its own hour
@@ -124,12 +127,10 @@ BEGIN
     DECLARE news INT;
     -- In this order: what is told with a seat may move to the contenders meanwhile, and not back.
     SELECT COUNT(*) INTO news FROM holdfast_lines
-        WHERE seat_told_to = its_client AND FIND_IN_SET(seat_claim_end, seen) = 0
-        LOCK IN SHARE MODE;
+        WHERE seat_told_to = its_client AND FIND_IN_SET(seat_claim_end, seen) = 0;
     IF news = 0 THEN
         SELECT COUNT(*) INTO news FROM holdfast_contenders
-            WHERE client = its_client AND told_at > 0 AND FIND_IN_SET(told_at, seen) = 0
-            LOCK IN SHARE MODE;
+            WHERE client = its_client AND told_at > 0 AND FIND_IN_SET(told_at, seen) = 0;
     END IF;
     IF news = 0 THEN
         IF IS_USED_LOCK(awake) IS NULL THEN
@@ -138,8 +139,7 @@ BEGIN
             DO RELEASE_LOCK(awake);
         END IF;
     END IF;
-    SELECT nonce, told, told_at FROM holdfast_contenders
-        WHERE client = its_client AND told_at > 0
-    UNION ALL SELECT seat_nonce, 'o', seat_claim_end FROM holdfast_lines
-        WHERE seat_told_to = its_client;
+    SELECT seat_nonce, 'o', seat_claim_end FROM holdfast_lines WHERE seat_told_to = its_client
+    UNION ALL SELECT nonce, told, told_at FROM holdfast_contenders
+        WHERE client = its_client AND told_at > 0;
 END;

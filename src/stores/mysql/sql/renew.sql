@@ -1,16 +1,18 @@
 -- Extends a lease, and admits whom a place is reserved for, or who may take a free one. Never
--- re-creates. Answers as enter does.
+-- re-creates. Answers as enter does. A renewal that is older than one before, by its serial, comes
+-- late and changes nothing. Without a serial it is an enter that comes again, and shortens nothing.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_renew_one(
     IN line_id BINARY(32), IN its_capacity BIGINT,
     IN its_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin, IN line_fence BIGINT,
     IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_lease BIGINT,
-    IN now_is BIGINT, IN its_end INT)
+    IN its_serial BIGINT, IN now_is BIGINT, IN its_end INT)
 SQL SECURITY INVOKER
 body: BEGIN
     DECLARE its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE its_ticket, its_weight, its_fence, its_lease_end, room BIGINT;
-    SELECT phase, ticket, weight, fence, lease_end
-        INTO its_phase, its_ticket, its_weight, its_fence, its_lease_end FROM holdfast_contenders
+    DECLARE its_ticket, its_weight, its_fence, its_lease_end, last_serial, room BIGINT;
+    SELECT phase, ticket, weight, fence, lease_end, serial
+        INTO its_phase, its_ticket, its_weight, its_fence, its_lease_end, last_serial
+        FROM holdfast_contenders
         WHERE line = line_id AND nonce = its_nonce AND phase <> 'left';
     IF its_phase IS NULL THEN
         CALL holdfast_1_answer(its_end, 0, 0, 0, -1);
@@ -24,9 +26,16 @@ body: BEGIN
         SET @holdfast_stopped = TRUE;
         LEAVE body;
     END IF;
+    IF its_serial < last_serial THEN
+        CALL holdfast_1_standing_one(line_id, its_capacity, its_fairness, its_nonce, now_is,
+                                     its_end);
+        LEAVE body;
+    END IF;
+    SET its_lease_end = GREATEST(now_is + its_lease * 1000, IF(its_serial IS NULL, its_lease_end, 0));
     IF its_phase IN ('waiting', 'lapsed') THEN
         UPDATE holdfast_contenders
-            SET phase = 'waiting', lease_end = now_is + its_lease * 1000, told_at = 0
+            SET phase = 'waiting', lease_end = its_lease_end, told_at = 0,
+                serial = COALESCE(its_serial, serial)
             WHERE line = line_id AND nonce = its_nonce;
         CALL holdfast_1_advance(line_id, its_capacity, its_fairness, now_is, its_nonce, FALSE,
                                 room);
@@ -50,7 +59,7 @@ body: BEGIN
     END IF;
     UPDATE holdfast_contenders
         SET since = IF(phase = 'admitted', since, now_is), phase = 'admitted', fence = its_fence,
-            lease_end = now_is + its_lease * 1000, told_at = 0
+            lease_end = its_lease_end, told_at = 0, serial = COALESCE(its_serial, serial)
         WHERE line = line_id AND nonce = its_nonce;
     IF its_phase = 'waiting' THEN
         -- A barger left the line from wherever it stood: whoever is first now must know.
@@ -67,18 +76,25 @@ CREATE PROCEDURE IF NOT EXISTS holdfast_1_renew(
 SQL SECURITY INVOKER
 body: BEGIN
     DECLARE line_id BINARY(32);
-    DECLARE line_capacity, line_fence, now_is, its_ticket, its_fence, its_claim_end, seat_end BIGINT;
+    DECLARE line_capacity, line_fence, now_is, its_ticket, its_fence, its_claim_end, seat_end,
+        last_serial BIGINT;
     DECLARE line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin;
     DECLARE seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin DEFAULT '';
     DECLARE done BOOLEAN DEFAULT FALSE;
     IF its_end = 2 THEN START TRANSACTION; END IF;
     SELECT id, capacity, fairness, last_fence, seat_nonce, seat_ticket, seat_fence, seat_claim_end,
+            seat_serial,
             IF(seat_claim_end = 0 OR seat_nonce = its_nonce, seat_lease_end,
                LEAST(seat_lease_end, seat_claim_end))
         INTO line_id, line_capacity, line_fairness, line_fence, seat, its_ticket, its_fence,
-            its_claim_end, seat_end
+            its_claim_end, last_serial, seat_end
         FROM holdfast_lines WHERE id = UNHEX(SHA2(its_name, 256)) FOR UPDATE;
-    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6));
+    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
+        + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP());
+    IF seat = its_nonce AND seat_end > now_is AND its_serial < last_serial THEN
+        CALL holdfast_1_answer(its_end, IF(its_claim_end = 0, 3, 2), its_ticket, its_fence, -1);
+        LEAVE body;
+    END IF;
     IF seat = its_nonce AND seat_end > now_is AND line_fence < 9007199254740991 THEN
         IF its_claim_end > 0 THEN
             SET its_fence = GREATEST(line_fence + 1, now_is), line_fence = its_fence;
@@ -86,19 +102,19 @@ body: BEGIN
         UPDATE holdfast_lines
             SET seat_since = IF(its_claim_end = 0, seat_since, now_is), last_fence = line_fence,
                 seat_fence = its_fence, seat_lease_end = now_is + its_lease * 1000,
-                seat_claim_end = 0, seat_told_to = ''
+                seat_claim_end = 0, seat_told_to = '', seat_serial = its_serial
             WHERE id = line_id;
         CALL holdfast_1_answer(its_end, 3, its_ticket, its_fence, -1);
         LEAVE body;
     END IF;
     IF seat <> '' THEN
         IF seat <> its_nonce AND seat_end > now_is THEN
-            CALL holdfast_1_wait_for_seat(line_id, seat, its_nonce, its_lease, now_is, its_end,
-                                          done);
+            CALL holdfast_1_wait_for_seat(line_id, seat, its_nonce, its_lease, its_serial, now_is,
+                                          its_end, done);
         END IF;
         IF done THEN LEAVE body; END IF;
         CALL holdfast_1_unseat(line_id);
     END IF;
     CALL holdfast_1_renew_one(line_id, line_capacity, line_fairness, line_fence, its_nonce,
-                              its_lease, now_is, its_end);
+                              its_lease, its_serial, now_is, its_end);
 END;

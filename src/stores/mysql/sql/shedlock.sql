@@ -3,32 +3,95 @@
 -- the holder of ShedLock's is put there as one more contender, with a nonce of noughts, whenever
 -- somebody looks. Each verb is done between the two: what the row says comes into the line, what
 -- the line says then goes into the row. Both are locked meanwhile.
+--
+-- Its columns are TIMESTAMPs, into which ShedLock writes the moment in UTC as if it were one of its
+-- session's time zone, and reads it so: another session sees another moment. So ours has their time
+-- zone while it is at their row: the server's, or the one in @holdfast_their_zone. The row is found
+-- by the collation of its own column, as the key is: so by statements with parameters, for a
+-- variable of a procedure has a collation of its own, and an explicit one would use no index.
 
--- There is always a row, for one that is not there cannot be locked.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_enter_their_zone()
+SQL SECURITY INVOKER
+SET @holdfast_zone = @@time_zone,
+    time_zone = COALESCE(@holdfast_their_zone, @@GLOBAL.time_zone);
+
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_leave_their_zone()
+SQL SECURITY INVOKER
+SET time_zone = @holdfast_zone;
+
+-- Locks their row, and shows it in @holdfast_until, @holdfast_since and @holdfast_by. There is always
+-- one, for a row that is not there cannot be locked.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_read_shedlock(
+    IN its_name VARCHAR(64) CHARACTER SET utf8mb4)
+SQL SECURITY INVOKER
+BEGIN
+    SET @holdfast_name = its_name, @holdfast_until = NULL;
+    CALL holdfast_1_enter_their_zone();
+    INSERT INTO shedlock (name, lock_until, locked_at, locked_by)
+        VALUES (its_name, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), '')
+        ON DUPLICATE KEY UPDATE name = shedlock.name;
+    PREPARE holdfast_read FROM
+        'SELECT TIMESTAMPDIFF(MICROSECOND, DATE''1970-01-01'', lock_until),
+                TIMESTAMPDIFF(MICROSECOND, DATE''1970-01-01'', locked_at), locked_by
+            INTO @holdfast_until, @holdfast_since, @holdfast_by
+            FROM shedlock WHERE name = ? FOR UPDATE';
+    EXECUTE holdfast_read USING @holdfast_name;
+    DEALLOCATE PREPARE holdfast_read;
+    CALL holdfast_1_leave_their_zone();
+END;
+
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_write_shedlock(
+    IN its_name VARCHAR(64) CHARACTER SET utf8mb4, IN its_end BIGINT, IN its_start BIGINT,
+    IN its_holder VARCHAR(255) CHARACTER SET utf8mb4)
+SQL SECURITY INVOKER
+BEGIN
+    SET @holdfast_name = its_name, @holdfast_until = its_end, @holdfast_since = its_start,
+        @holdfast_by = its_holder;
+    CALL holdfast_1_enter_their_zone();
+    PREPARE holdfast_write FROM
+        'UPDATE shedlock SET lock_until = DATE''1970-01-01'' + INTERVAL ? MICROSECOND,
+                locked_at = DATE''1970-01-01'' + INTERVAL ? MICROSECOND, locked_by = ?
+            WHERE name = ?';
+    EXECUTE holdfast_write USING @holdfast_until, @holdfast_since, @holdfast_by, @holdfast_name;
+    DEALLOCATE PREPARE holdfast_write;
+    CALL holdfast_1_leave_their_zone();
+END;
+
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_free_shedlock(
+    IN its_name VARCHAR(64) CHARACTER SET utf8mb4)
+SQL SECURITY INVOKER
+BEGIN
+    SET @holdfast_name = its_name;
+    CALL holdfast_1_enter_their_zone();
+    PREPARE holdfast_free FROM
+        'UPDATE shedlock SET lock_until = UTC_TIMESTAMP(3)
+            WHERE name = ? AND lock_until > UTC_TIMESTAMP(3)';
+    EXECUTE holdfast_free USING @holdfast_name;
+    DEALLOCATE PREPARE holdfast_free;
+    CALL holdfast_1_leave_their_zone();
+END;
+
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_from_shedlock(
     IN its_line TEXT CHARACTER SET ascii COLLATE ascii_bin,
     IN its_name VARCHAR(64) CHARACTER SET utf8mb4, OUT line_id BINARY(32))
 SQL SECURITY INVOKER
 BEGIN
-    DECLARE now_is, their_end, their_start BIGINT;
-    DECLARE their_name VARCHAR(255) CHARACTER SET utf8mb4;
+    DECLARE now_is, their_end BIGINT;
     DECLARE holder CHAR(32) CHARACTER SET ascii COLLATE ascii_bin DEFAULT '';
     WHILE line_id IS NULL DO
         CALL holdfast_1_make(its_line);
         SELECT id INTO line_id FROM holdfast_lines WHERE id = UNHEX(SHA2(its_line, 256)) FOR UPDATE;
     END WHILE;
-    INSERT INTO shedlock (name, lock_until, locked_at, locked_by)
-        VALUES (its_name, SYSDATE(3), SYSDATE(3), '') ON DUPLICATE KEY UPDATE name = shedlock.name;
-    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6));
-    SELECT TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', lock_until),
-            TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', locked_at), locked_by
-        INTO their_end, their_start, their_name FROM shedlock WHERE name = its_name FOR UPDATE;
+    CALL holdfast_1_read_shedlock(its_name);
+    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
+        + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP());
+    SET their_end = @holdfast_until;
     UPDATE holdfast_lines SET capacity = 1000000000, fairness = 'b', crowd = crowd + 1
         WHERE id = line_id;
     IF their_end > now_is THEN
-        IF their_name LIKE 'holdfast:%' THEN
+        IF @holdfast_by LIKE 'holdfast:%' THEN
             SELECT nonce INTO holder FROM holdfast_contenders WHERE line = line_id
-                AND nonce = CONVERT(SUBSTRING(their_name, 10, 32) USING ascii)
+                AND nonce = CONVERT(SUBSTRING(@holdfast_by, 10, 32) USING ascii) COLLATE ascii_bin
                 AND phase = 'admitted';
         END IF;
         IF holder = '' THEN SET holder = REPEAT('0', 32); END IF;
@@ -38,7 +101,7 @@ BEGIN
     DELETE FROM holdfast_contenders WHERE line = line_id AND phase = 'admitted' AND nonce <> holder;
     IF holder = REPEAT('0', 32) THEN
         INSERT INTO holdfast_contenders (line, nonce, phase, weight, lease_end, since, owner, host)
-            VALUES (line_id, holder, 'admitted', 1000000000, their_end, their_start, '', '')
+            VALUES (line_id, holder, 'admitted', 1000000000, their_end, @holdfast_since, '', '')
             ON DUPLICATE KEY UPDATE lease_end = their_end;
     END IF;
     SET @holdfast_undone = FALSE;
@@ -55,14 +118,10 @@ BEGIN
         SELECT nonce, owner, lease_end, since INTO holder, its_owner, its_lease_end, its_start
             FROM holdfast_contenders WHERE line = line_id AND phase = 'admitted' LIMIT 1;
         IF holder IS NULL THEN
-            UPDATE shedlock SET lock_until = SYSDATE(3)
-                WHERE name = its_name AND lock_until > SYSDATE(3);
+            CALL holdfast_1_free_shedlock(its_name);
         ELSEIF holder <> REPEAT('0', 32) THEN
-            UPDATE shedlock
-                SET lock_until = DATE'1970-01-01' + INTERVAL its_lease_end MICROSECOND,
-                    locked_at = DATE'1970-01-01' + INTERVAL its_start MICROSECOND,
-                    locked_by = LEFT(CONCAT('holdfast:', holder, ' ', its_owner), 255)
-                WHERE name = its_name;
+            CALL holdfast_1_write_shedlock(its_name, its_lease_end, its_start,
+                LEFT(CONCAT('holdfast:', holder, ' ', its_owner), 255));
         END IF;
     END IF;
     IF its_end THEN COMMIT; END IF;
@@ -138,23 +197,37 @@ BEGIN
 END;
 
 -- Who holds by ShedLock comes with name and owner as hexadecimal digits, behind a mark.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_inspect_shedlock(
+    IN prefix VARCHAR(64) CHARACTER SET utf8mb4, IN now_is BIGINT)
+SQL SECURITY INVOKER
+BEGIN
+    CALL holdfast_1_enter_their_zone();
+    SELECT CONCAT('%shedlock=', LOWER(HEX(CONVERT(name USING utf8mb4)))), 1000000000, 'b', 'holder',
+            REPEAT('0', 32), LOWER(HEX(CONVERT(locked_by USING utf8mb4))), 1000000000, 0,
+            (TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', lock_until) - now_is) DIV 1000, '', 0,
+            GREATEST((now_is - TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', locked_at)) DIV 1000,
+                     0), 0
+        FROM shedlock
+        WHERE LEFT(CONVERT(name USING utf8mb4) COLLATE utf8mb4_bin, CHAR_LENGTH(prefix)) = prefix
+            AND TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', lock_until) > now_is
+            AND NOT EXISTS (SELECT 1 FROM holdfast_contenders WHERE phase = 'admitted'
+                AND CONVERT(locked_by USING utf8mb4) COLLATE utf8mb4_bin
+                    LIKE CONCAT('holdfast:', nonce, '%'));
+    CALL holdfast_1_leave_their_zone();
+END;
+
+-- Those come with the first page.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_shedlock_inspect(
     IN its_lines TEXT CHARACTER SET ascii COLLATE ascii_bin, IN its_behind VARCHAR(64),
     IN its_prefix VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
-    DECLARE now_is BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6));
+    DECLARE now_is BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
+        + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP());
     DECLARE prefix VARCHAR(64) CHARACTER SET utf8mb4
         DEFAULT CONVERT(UNHEX(its_prefix) USING utf8mb4);
     CALL holdfast_1_inspect(its_lines, its_behind, 0);
-    SELECT CONCAT('%shedlock=', LOWER(HEX(name))), 1000000000, 'b', 'holder', REPEAT('0', 32),
-            LOWER(HEX(locked_by)), 1000000000, 0,
-            (TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', lock_until) - now_is) DIV 1000, '', 0,
-            GREATEST((now_is - TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', locked_at)) DIV 1000,
-                     0), 0
-        FROM shedlock
-        WHERE LEFT(name, CHAR_LENGTH(prefix)) = prefix
-            AND TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', lock_until) > now_is
-            AND NOT EXISTS (SELECT 1 FROM holdfast_contenders WHERE phase = 'admitted'
-                AND locked_by LIKE CONCAT('holdfast:', nonce, '%'));
+    IF its_behind = '' THEN
+        CALL holdfast_1_inspect_shedlock(prefix, now_is);
+    END IF;
 END;

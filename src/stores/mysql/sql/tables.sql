@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS holdfast_lines (
     seat_host      TEXT,
     seat_pid       INT      NOT NULL DEFAULT 0,
     seat_waited    BOOLEAN  NOT NULL DEFAULT FALSE,
+    seat_serial    BIGINT   NOT NULL DEFAULT 0,     -- as a contender's
     seat_told_to   CHAR(32) NOT NULL DEFAULT '',    -- the client, until it knows that it is offered
     KEY holdfast_told_seat (seat_told_to)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET ascii COLLATE ascii_bin;
@@ -49,6 +50,7 @@ CREATE TABLE IF NOT EXISTS holdfast_contenders (
     pid       INT        NOT NULL DEFAULT 0,
     told      CHAR(1)    NOT NULL DEFAULT '',    -- o: it is its turn; w: look
     told_at   BIGINT     NOT NULL DEFAULT 0,     -- 0: it knows
+    serial    BIGINT     NOT NULL DEFAULT 0,     -- of its last renewal: a lower one comes late
     PRIMARY KEY (line, nonce),
     KEY holdfast_in_order (line, phase, ticket),
     KEY holdfast_of_client (client)

@@ -86,6 +86,43 @@ TEST_F(ALedger, MakesARepeatedEnterHarmless) {
     EXPECT_EQ(lines.front().waiters.size(), 1U);
 }
 
+TEST_F(ALedger, DoesNotShortenALeaseByALateCopyOfAnEarlierRenewal) {
+    const Entry first = book.enter(contender("a", 1));
+    const Extension earlier(10s, book.now);
+    book.now += 1s;
+    book.renew(first.ticket, 100s);
+    const Standing late = book.renew_with(first.ticket, earlier);
+    EXPECT_EQ(late.state, State::admitted);
+    EXPECT_EQ(late.fence, first.standing.fence);
+    EXPECT_EQ(book.inspect().front().holders.front().lease_left, 100s);
+}
+
+TEST_F(ALedger, ShortensALeaseByALaterRenewal) {
+    const Entry first = book.enter(contender("a", 1));
+    book.renew(first.ticket, 100s);
+    book.now += 1s;
+    book.renew(first.ticket, 10s);
+    EXPECT_EQ(book.inspect().front().holders.front().lease_left, 10s);
+}
+
+TEST_F(ALedger, AdmitsNobodyByALateCopyOfAnEarlierRenewal) {
+    const Entry first = book.enter(contender("a", 1));
+    const Entry second = book.enter(contender("a", 2));
+    const Extension earlier(30s, book.now);
+    book.now += 1s;
+    book.renew(second.ticket);
+    book.leave(first.ticket);
+    EXPECT_EQ(book.renew_with(second.ticket, earlier).state, State::offered);
+    EXPECT_EQ(book.renew(second.ticket).state, State::admitted);
+}
+
+TEST_F(ALedger, DoesNotShortenALeaseByARepeatedEnter) {
+    const Entry first = book.enter(contender("a", 1));
+    book.renew(first.ticket, 100s);
+    EXPECT_EQ(book.enter(contender("a", 1)).standing.fence, first.standing.fence);
+    EXPECT_EQ(book.inspect().front().holders.front().lease_left, 100s);
+}
+
 TEST_F(ALedger, OffersThePlaceToTheNextAndTellsIt) {
     const Entry first = book.enter(contender("a", 1));
     const Entry second = book.enter(contender("a", 2));

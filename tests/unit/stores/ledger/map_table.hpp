@@ -52,7 +52,10 @@ public:
     }
     Standing renew(const Ticket& ticket, std::chrono::milliseconds lease = std::chrono::seconds{30},
                    ClientId client = 1) {
-        return in(client, [&](Ledger& ledger) { return ledger.renew(ticket, lease); });
+        return renew_with(ticket, Extension(lease, now), client);
+    }
+    Standing renew_with(const Ticket& ticket, Extension extension, ClientId client = 1) {
+        return in(client, [&](Ledger& ledger) { return ledger.renew(ticket, extension); });
     }
     Standing leave(const Ticket& ticket, ClientId client = 1) {
         return in(client, [&](Ledger& ledger) { return ledger.leave(ticket); });

@@ -13,6 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using local_test::ChildProcess;
+using local_test::first_of_a_namespace;
 using local_test::ScratchFolder;
 
 /// A control page as one process has it open.
@@ -22,6 +23,7 @@ struct Opened {
           file(folder.open_file("control")),
           control(folder, file.get(), patience) {
         if (!control.made()) control.start_afresh("this boot");
+        control.join(new_member());
     }
     Folder folder;
     Descriptor file;
@@ -43,7 +45,7 @@ TEST(Control, GivesTurnsToOneThreadAtATime) {
     }
     for (auto& thread : threads) thread.join();
     EXPECT_EQ(counter, 4000);
-    EXPECT_EQ(opened.control.page().turns, 4000U);
+    EXPECT_EQ(opened.control.page().turnstile.turns, 4000U);
 }
 
 TEST(Control, GoesOnAfterAProcessWasKilledInItsTurn) {
@@ -59,6 +61,68 @@ TEST(Control, GoesOnAfterAProcessWasKilledInItsTurn) {
     child.kill();
     EXPECT_NO_THROW(const Control::Turn turn(opened.control));
     EXPECT_NO_THROW(const Control::Turn turn(opened.control));
+}
+
+/// Two processes that are both process 1, each of a PID namespace of its own: one stays in its
+/// turn, the other waits for one. Their thread ids are equal too.
+struct TwoFirst {
+    explicit TwoFirst(const std::string& path)
+        : holder(first_of_a_namespace([&](ChildProcess::Parent parent) {
+              Opened own(path);
+              const Control::Turn turn(own.control);
+              parent.say("mine");
+              pause();
+          })),
+          permitted(holder.hear() == "mine"),
+          waiter(first_of_a_namespace([&](ChildProcess::Parent parent) {
+              Opened own(path, 60s);
+              parent.say("wants it");
+              const Control::Turn turn(own.control);
+              parent.say("mine");
+              pause();
+          })) {
+        waiter.hear();
+    }
+    ChildProcess holder;
+    bool permitted;
+    ChildProcess waiter;
+};
+
+TEST(Control, IsNotTakenFromALivingProcessWhenAnotherOfItsNumberIsKilled) {
+    const ScratchFolder scratch;
+    Opened opened(scratch.store(), 300ms);
+    TwoFirst first(scratch.store());
+    if (!first.permitted) GTEST_SKIP() << "no PID namespace can be made here";
+    while (!Turnstile::awaited(opened.control.page().turnstile)) std::this_thread::yield();
+    first.waiter.kill();
+    ASSERT_EQ(first.waiter.hear(), "") << "it has ended";
+    EXPECT_THROW(const Control::Turn turn(opened.control), Error) << "two are in their turns";
+}
+
+TEST(Control, GoesOnAfterAProcessOfAnotherNamespaceWasKilledInItsTurn) {
+    const ScratchFolder scratch;
+    Opened opened(scratch.store());
+    TwoFirst first(scratch.store());
+    if (!first.permitted) GTEST_SKIP() << "no PID namespace can be made here";
+    first.holder.kill();
+    EXPECT_EQ(first.waiter.hear(), "mine");
+    first.waiter.kill();
+    EXPECT_NO_THROW(const Control::Turn turn(opened.control));
+}
+
+TEST(Control, GoesOnAfterAProcessWasKilledInItsTurnAlthoughACopyOfItsDescriptorsLivesOn) {
+    const ScratchFolder scratch;
+    Opened opened(scratch.store());
+    ChildProcess child([&](ChildProcess::Parent parent) {
+        Opened own(scratch.store());
+        const Control::Turn turn(own.control);
+        if (fork() == 0) parent.say(std::to_string(getpid()));
+        pause();
+    });
+    const pid_t copy = std::stoi(child.hear());
+    child.kill();
+    EXPECT_NO_THROW(const Control::Turn turn(opened.control));
+    EXPECT_EQ(kill(copy, SIGKILL), 0);
 }
 
 TEST(Control, NamesTheProcessThatWasStoppedInItsTurn) {

@@ -84,7 +84,7 @@ TEST(Folder, IsPrivateUnlessAModeIsNamedWhateverTheUmask) {
     umask(before);
     EXPECT_EQ(mode_of(scratch.path() + "/alone"), 0700U);
     EXPECT_EQ(mode_of(scratch.path() + "/alone/control"), 0600U);
-    EXPECT_EQ(mode_of(scratch.path() + "/group"), 0770U);
+    EXPECT_EQ(mode_of(scratch.path() + "/group"), 02770U);
     EXPECT_EQ(mode_of(scratch.path() + "/group/control"), 0660U);
 }
 
@@ -113,13 +113,71 @@ TEST(Folder, OfAnotherUserIsRefusedNamingTheUser) {
     }
 }
 
+TEST(Folder, InWhichEverybodyMayWriteIsRefusedAlsoThroughASymlink) {
+    const ScratchFolder scratch;
+    mkdir(scratch.store().c_str(), 0700);
+    chmod(scratch.store().c_str(), 01777);
+    EXPECT_NE(refusal(scratch.store()).find("chmod o-w " + scratch.store()), std::string::npos);
+    const std::string link = scratch.path() + "/link";
+    ASSERT_EQ(symlink(scratch.store().c_str(), link.c_str()), 0);
+    EXPECT_NE(refusal(link).find("everybody may write in it"), std::string::npos);
+    EXPECT_THROW(Folder(scratch.store(), 0660), Error) << "a group is not everybody";
+}
+
+TEST(Folder, OfAUserIsRefusedToRootAlsoThroughASymlinkUnlessItsGroupIsTrusted) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+    const ScratchFolder scratch;
+    mkdir(scratch.store().c_str(), 0700);
+    ASSERT_EQ(chown(scratch.store().c_str(), 65534, 65534), 0);
+    EXPECT_NE(refusal(scratch.store()).find("belongs to user 65534"), std::string::npos);
+    const std::string link = scratch.path() + "/link";
+    ASSERT_EQ(symlink(scratch.store().c_str(), link.c_str()), 0);
+    EXPECT_NE(refusal(link).find("belongs to user 65534"), std::string::npos);
+    EXPECT_NO_THROW(Folder(scratch.store(), 0660).open_file("control"));
+}
+
+TEST(Folder, WithAFileThatSomebodyElsePutThereIsRefused) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+    const ScratchFolder scratch;
+    Folder(scratch.store(), 0600).open_file("control");
+    const std::string control = scratch.store() + "/control";
+    ASSERT_EQ(chown(control.c_str(), 65534, 65534), 0);
+    EXPECT_NE(refusal(scratch.store()).find("put there by somebody else"), std::string::npos);
+    ASSERT_EQ(chown(control.c_str(), 0, 0), 0);
+    EXPECT_EQ(refusal(scratch.store()), "");
+    chmod(control.c_str(), 0666);
+    EXPECT_NE(refusal(scratch.store()).find("everybody may write it"), std::string::npos);
+}
+
+TEST(Folder, ThatRootSharesWithAGroupHasFilesOfThatGroupWhoeverMakesThemAndWhateverIsAskedFor) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+    const ScratchFolder scratch;
+    chmod(scratch.path().c_str(), 0755);
+    mkdir(scratch.store().c_str(), 0700);
+    ASSERT_EQ(chown(scratch.store().c_str(), 0, local_test::shared_group), 0);
+    chmod(scratch.store().c_str(), 0770);
+    const ChildProcess member([&](ChildProcess::Parent parent) {
+        parent.say(local_test::become_member(1001) ? refusal(scratch.store()) : "not permitted");
+    });
+    EXPECT_EQ(member.hear(), "");
+    struct stat control {};
+    stat((scratch.store() + "/control").c_str(), &control);
+    EXPECT_EQ(control.st_uid, 1001U);
+    EXPECT_EQ(control.st_gid, local_test::shared_group);
+    EXPECT_EQ(control.st_mode & 07777U, 0660U);
+    const ChildProcess another([&](ChildProcess::Parent parent) {
+        parent.say(local_test::become_member(1002) ? refusal(scratch.store()) : "not permitted");
+    });
+    EXPECT_EQ(another.hear(), "") << "what the first made is theirs too";
+}
+
 TEST(Folder, ThatIsReadOnlyIsRefused) {
     const ScratchFolder scratch;
     const ChildProcess child([&](ChildProcess::Parent parent) {
         const bool mounted =
             unshare(CLONE_NEWNS) == 0 &&
             mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-            mount("none", scratch.path().c_str(), "tmpfs", MS_RDONLY, nullptr) == 0;
+            mount("none", scratch.path().c_str(), "tmpfs", MS_RDONLY, "mode=0700") == 0;
         if (mounted) {
             parent.say(refusal(scratch.path()));
         } else {

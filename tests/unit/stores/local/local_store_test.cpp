@@ -2,12 +2,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
-#include <fstream>
 
 #include "stores/local/control.hpp"
 #include "stores/local/environment.hpp"
@@ -19,6 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using local_test::ChildProcess;
 using local_test::contender;
+using local_test::first_of_a_namespace;
 using local_test::ScratchFolder;
 using State = Standing::State;
 
@@ -168,38 +167,13 @@ TEST(LocalStore, PassesThePlaceOnAlthoughAForkedChildOfTheKilledHolderLives) {
     kill(grandchild, SIGKILL);
 }
 
-void write_to(const char* file, const std::string& text) {
-    std::ofstream(file) << text;
-}
-
-/// For the children of this process, which has one thread: where that is not permitted, in a user
-/// namespace of its own, as the same user.
-bool enter_new_pid_namespace() {
-    const std::string user = std::to_string(geteuid());
-    const std::string group = std::to_string(getegid());
-    if (unshare(CLONE_NEWPID) == 0) return true;
-    if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) return false;
-    write_to("/proc/self/setgroups", "deny");
-    write_to("/proc/self/uid_map", user + " " + user + " 1");
-    write_to("/proc/self/gid_map", group + " " + group + " 1");
-    return std::to_string(geteuid()) == user;
-}
-
 TEST(LocalStore, PassesThePlaceOfAHolderInAnotherPidNamespaceOn) {
     const ScratchFolder scratch;
     const auto store = open(scratch);
-    ChildProcess other([&](ChildProcess::Parent parent) {
-        if (!enter_new_pid_namespace()) {
-            parent.say("not permitted");
-            return;
-        }
-        if (fork() == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-            const auto own = open(scratch);
-            enter(*own, contender("jobs", 1));
-            parent.say("holds as " + std::to_string(getpid()));
-            pause();
-        }
+    ChildProcess other = first_of_a_namespace([&](ChildProcess::Parent parent) {
+        const auto own = open(scratch);
+        enter(*own, contender("jobs", 1));
+        parent.say("holds as " + std::to_string(getpid()));
         pause();
     });
     const std::string said = other.hear();
@@ -314,6 +288,45 @@ TEST(LocalStore, BuriesTheDeadWhenItIsOpened) {
     EXPECT_EQ(enter(*store, contender("jobs", 2)).standing.state, State::admitted);
 }
 
+/// As clients that were killed have left it.
+void enroll_dead(const ScratchFolder& scratch, std::size_t count) {
+    const Folder folder(scratch.store(), 0600);
+    const Descriptor file = folder.open_file("control");
+    Control control(folder, file.get(), 2s);
+    control.join(new_member());
+    Environment(folder, control).transact([&](Table& table) {
+        for (std::size_t i = 0; i < count; ++i) enroll(table, new_member());
+    });
+}
+
+std::size_t enrolled(const ScratchFolder& scratch) {
+    const Folder folder(scratch.store(), 0600);
+    const Descriptor file = folder.open_file("control");
+    Control control(folder, file.get(), 2s);
+    control.join(new_member());
+    std::size_t count = 0;
+    Environment(folder, control).transact([&](Table& table) { count = all_members(table).size(); });
+    return count;
+}
+
+TEST(LocalStore, LooksAtFewOthersWhenItIsOpenedHoweverManyThereAre) {
+    const ScratchFolder scratch;
+    const auto keeps_it = open(scratch);
+    enroll_dead(scratch, 1000);
+    open(scratch).reset();
+    const std::size_t left = enrolled(scratch);
+    EXPECT_GE(left, 1000U - 10);
+    EXPECT_LT(left, 1000U) << "the dead must not become more and more";
+}
+
+TEST(LocalStore, FindsTheDeadWhoeverComesAfterItInTheRoster) {
+    const ScratchFolder scratch;
+    const auto keeps_it = open(scratch);
+    enroll_dead(scratch, 4);
+    open(scratch).reset();
+    EXPECT_EQ(enrolled(scratch), 1U);
+}
+
 TEST(LocalStore, LeavesAllLinesAndTheFolderWhenItIsClosed) {
     const ScratchFolder scratch;
     const auto ada = open(scratch);
@@ -357,6 +370,7 @@ TEST(LocalStore, FailsInBoundedTimeNamingAStoppedProcess) {
         const Folder folder(scratch.store(), 0600);
         const Descriptor file = folder.open_file("control");
         Control control(folder, file.get(), 2s);
+        control.join(new_member());
         const Control::Turn turn(control);
         raise(SIGSTOP);
     });
@@ -373,6 +387,29 @@ TEST(LocalStore, FailsInBoundedTimeNamingAStoppedProcess) {
     EXPECT_EQ(enter(*store, one).standing.state, State::admitted);
 }
 
+TEST(LocalStore, OfAGroupHasBellsThatTheGroupMayRingWhetherOrNotAModeWasNamed) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+    const ScratchFolder scratch;
+    chmod(scratch.path().c_str(), 0755);
+    mkdir(scratch.store().c_str(), 0700);
+    ASSERT_EQ(chown(scratch.store().c_str(), 0, local_test::shared_group), 0);
+    chmod(scratch.store().c_str(), 0770);
+    const ChildProcess member([&](ChildProcess::Parent parent) {
+        if (!local_test::become_member(1001)) return parent.say("not permitted");
+        const auto own = open_local({.folder = scratch.store()});
+        const Entry entry = enter(*own, contender("jobs", 1));
+        parent.say(entry.standing.state == State::admitted ? "holds" : "does not hold");
+        pause();
+    });
+    ASSERT_EQ(member.hear(), "holds");
+    const auto bells = files(scratch, "bell.");
+    ASSERT_EQ(bells.size(), 1U);
+    struct stat bell {};
+    stat((scratch.store() + "/" + bells.front()).c_str(), &bell);
+    EXPECT_EQ(bell.st_mode & 07777U, 0660U);
+    EXPECT_EQ(bell.st_gid, local_test::shared_group) << "others in the group could not ring it";
+}
+
 /// Makes the store look as if it had been left by another boot, with a fence of the far future.
 void pretend_reboot(const ScratchFolder& scratch, std::uint64_t last_fence) {
     const Folder folder(scratch.store(), 0600);
@@ -381,7 +418,7 @@ void pretend_reboot(const ScratchFolder& scratch, std::uint64_t last_fence) {
     control.page().boot_id[0] = '?';
     control.page().last_fence = last_fence;
     // As a process that ran when the machine went down has left it.
-    static_cast<void>(pthread_mutex_lock(&control.page().mutex));
+    control.page().turnstile.inside = 4711;
 }
 
 TEST(LocalStore, StartsAfreshAfterARebootAndItsFencesRise) {
@@ -410,6 +447,29 @@ TEST(LocalStore, OfAnotherBootIdIsLeftAloneWhileSomebodyUsesIt) {
     }
     const auto bob = open(scratch);
     EXPECT_EQ(enter(*bob, contender("jobs", 2, Patience::none)).standing.state, State::gone);
+}
+
+/// As if the processes that have it open were in another time namespace.
+void pretend_other_clock(const ScratchFolder& scratch) {
+    const Folder folder(scratch.store(), 0600);
+    const Descriptor file = folder.open_file("control");
+    ++Control(folder, file.get(), 2s).page().time_namespace;
+}
+
+TEST(LocalStore, OfAnotherTimeNamespaceIsRefusedWhileSomebodyUsesItAndThenStartedAfresh) {
+    const ScratchFolder scratch;
+    auto ada = open(scratch);
+    const auto before = enter(*ada, contender("jobs", 1)).standing.fence;
+    pretend_other_clock(scratch);
+    try {
+        open(scratch);
+        ADD_FAILURE() << "it was opened";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), errc::bad_configuration);
+        EXPECT_NE(std::string(error.what()).find("another time namespace"), std::string::npos);
+    }
+    ada.reset();
+    EXPECT_GT(enter(*open(scratch), contender("jobs", 2)).standing.fence, before);
 }
 
 /// Makes the store look as an older version has left it.

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <grp.h>
+#include <sched.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <csignal>
@@ -8,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 
@@ -96,6 +100,45 @@ private:
     pid_t pid_ = 0;
     int pipe_ = -1;
 };
+
+inline constexpr gid_t shared_group = 4711;
+
+/// For good: somebody with a group of its own, who is in the shared one too. Needs to be root.
+inline bool become_member(uid_t user) {
+    return setgroups(1, &shared_group) == 0 && setresgid(user, user, user) == 0 &&
+           setresuid(user, user, user) == 0;
+}
+
+/// For the children of this process, which has one thread: where that is not permitted, in a user
+/// namespace of its own, as the same user.
+inline bool enter_new_pid_namespace() {
+    const std::string user = std::to_string(geteuid());
+    const std::string group = std::to_string(getegid());
+    if (unshare(CLONE_NEWPID) == 0) return true;
+    if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) return false;
+    const auto write_to = [](const char* file, const std::string& text) {
+        std::ofstream(file) << text;
+    };
+    write_to("/proc/self/setgroups", "deny");
+    write_to("/proc/self/uid_map", user + " " + user + " 1");
+    write_to("/proc/self/gid_map", group + " " + group + " 1");
+    return std::to_string(geteuid()) == user;
+}
+
+/// A ChildProcess whose work is done by process 1 of a PID namespace of its own; both end together.
+/// Says "not permitted" where there can be no such namespace.
+inline ChildProcess first_of_a_namespace(const std::function<void(ChildProcess::Parent)>& work) {
+    return ChildProcess([&](ChildProcess::Parent parent) {
+        if (!enter_new_pid_namespace()) return parent.say("not permitted");
+        const pid_t first = fork();
+        if (first == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            work(parent);
+            _exit(0);
+        }
+        waitpid(first, nullptr, 0);
+    });
+}
 
 inline Contender contender(const std::string& resource, std::uint64_t number,
                            Patience patience = Patience::wait) {

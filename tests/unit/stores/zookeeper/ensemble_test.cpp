@@ -33,7 +33,6 @@ TEST(AnEnsemble, HasDefaults) {
     const auto one = of("zookeeper://zk.example");
     ASSERT_EQ(one.servers.size(), 1U);
     EXPECT_EQ(one.servers[0].port, 2181);
-    EXPECT_EQ(one.session, 60s);
     EXPECT_EQ(one.tick, 2s);
     EXPECT_EQ(one.access(), Access::everybody);
     EXPECT_EQ(one.shown(), "zookeeper zk.example:2181");
@@ -47,13 +46,28 @@ TEST(AnEnsemble, HasTheServersThatTheUrlNames) {
 }
 
 TEST(AnEnsemble, IsUsedAsTheUrlSays) {
-    const auto one =
-        of("zookeeper://a?session=20s&tick=500ms&connect_timeout=1s&request_timeout=5s");
-    EXPECT_EQ(one.session, 20s);
+    const auto one = of("zookeeper://a?tick=500ms&connect_timeout=1s&request_timeout=5s");
     EXPECT_EQ(one.tick, 500ms);
     EXPECT_EQ(one.connect_timeout, 1s);
     EXPECT_EQ(one.request_timeout, 5s);
     EXPECT_EQ(one.servers[0].connect_timeout, 1s);
+}
+
+TEST(AnEnsemble, HasASessionForEachLeaseATickLongerAndInWholeTicks) {
+    const auto one = of("zookeeper://a?tick=500ms");
+    EXPECT_EQ(one.term_of(2s), 2500ms);
+    EXPECT_EQ(one.term_of(1900ms), 2500ms);
+    EXPECT_EQ(one.term_of(2001ms), 3000ms);
+    EXPECT_EQ(one.term_of(1ms), 1000ms);
+    EXPECT_EQ(of("zookeeper://a").term_of(30s), 32s);
+}
+
+TEST(AnEnsemble, TakesNoPrefixThatBeginsWithASlash) {
+    for (const char* url : {"zookeeper://a?prefix=/", "zookeeper://a?prefix=/app/"}) {
+        EXPECT_NE(refusal_of(url).find("the name orders is the path /orders"), std::string::npos);
+    }
+    of("zookeeper://a?prefix=");
+    of("zookeeper://a?prefix=app/");
 }
 
 TEST(AnEnsemble, IsEnteredByAUserInEachWay) {
@@ -71,15 +85,15 @@ TEST(AnEnsemble, IsEnteredByAUserInEachWay) {
 }
 
 TEST(AnEnsemble, NeverShowsThePassword) {
-    for (const char* url : {"zookeeper://a,b/app?auth=me:secret&session=2s",
-                            "zookeeper://a?session=2s&%61uth=me:secret",
-                            "zookeeper://me:secret@a?tick=1s", "zookeeper://a?auth=secret"}) {
+    for (const char* url :
+         {"zookeeper://a,b/app?auth=me:secret&tick=2s", "zookeeper://a?tick=2s&%61uth=me:secret",
+          "zookeeper://me:secret@a?tick=1s", "zookeeper://a?auth=secret"}) {
         const auto parsed = parse_store_url(url);
         EXPECT_EQ(parsed.shown.find("secret"), std::string::npos) << parsed.shown;
     }
     EXPECT_EQ(refusal_of("zookeeper://a?auth=secret").find("secret"), std::string::npos);
-    EXPECT_EQ(parse_store_url("zookeeper://a?auth=me:secret&session=2s").shown,
-              "zookeeper://a?session=2s");
+    EXPECT_EQ(parse_store_url("zookeeper://a?auth=me:secret&tick=2s").shown,
+              "zookeeper://a?tick=2s");
 }
 
 TEST(AnEnsemble, IsReachedByTlsWithItsScheme) {

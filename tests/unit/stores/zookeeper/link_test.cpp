@@ -5,6 +5,7 @@
 
 #include "support/await.hpp"
 #include "support/loopback.hpp"
+#include "support/two_addresses.hpp"
 
 namespace holdfast::zookeeper {
 namespace {
@@ -63,6 +64,29 @@ TEST(ALink, IsReadyOnlyWhenItsWholeGreetingIsSent) {
         return taken == greeting.size();
     }));
     EXPECT_EQ(link.session().id, 42);
+}
+
+TEST(ALink, GoesOnToTheNextAddressWhenAServerClosesWithoutASession) {
+    const test::LoopbackPort port;
+    const test::Socket listener = test::listen_on(port.number());
+    const net::Address address{.kind = "zookeeper",
+                               .host = test::two_addresses,
+                               .port = static_cast<std::uint16_t>(port.number()),
+                               .connect_timeout = 30s};
+    Link link([] {});
+    // At the second one, which has no majority; then the first refuses, and so it fails.
+    link.open(address, "greeting", BootClock::now(), 1);
+    ASSERT_TRUE(test::await([&] {
+        EXPECT_FALSE(link.advance(BootClock::now()));
+        return link.state() == Link::State::greeting;
+    }));
+    ASSERT_TRUE(test::await([&] { return static_cast<bool>(test::accept_from(listener)); }));
+    std::optional<Failure> failure;
+    ASSERT_TRUE(test::await([&] {
+        failure = link.advance(BootClock::now());
+        return failure.has_value();
+    }));
+    EXPECT_NE(failure->sentence.find("refused"), std::string::npos) << failure->sentence;
 }
 
 }  // namespace

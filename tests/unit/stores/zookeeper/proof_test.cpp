@@ -11,34 +11,43 @@ constexpr Moment start{100s};
 
 TEST(AProof, BeginsWithTheSession) {
     Proof proof(2s);
-    proof.established(start);
+    proof.made(start);
     EXPECT_EQ(proof.heard_at(), start);
 }
 
 TEST(AProof, IsNotWhatAServerAnswersByItself) {
     Proof proof(2s);
-    proof.established(start);
+    proof.made(start);
     proof.answered(start + 10s, start + 10s);
     EXPECT_EQ(proof.heard_at(), start) << "it may be cut off from its leader";
 }
 
-TEST(AProof, NeedsATickBetweenWhatWasHeardAndWhatTheLeaderAnswers) {
+TEST(AProof, NeedsATickBetweenWhatWasHeardAndAWrite) {
     Proof proof(2s);
-    proof.established(start);
+    proof.made(start);
     proof.answered(start + 10s, start + 10s + 5ms);
-    proof.answered_through_leader(start + 11s);
+    proof.answered_by_majority(start + 11s);
     EXPECT_EQ(proof.heard_at(), start) << "it may not have been reported yet";
-    proof.answered_through_leader(start + 12s + 5ms);
+    proof.answered_by_majority(start + 12s + 5ms);
+    EXPECT_EQ(proof.heard_at(), start + 10s);
+}
+
+TEST(AProof, OfASessionThatWasTakenUpComesWithTheNextWrite) {
+    Proof proof(2s);
+    proof.made(start);
+    proof.taken_up(start + 10s);
+    EXPECT_EQ(proof.heard_at(), start) << "it may be a leader that was left by its followers";
+    proof.answered_by_majority(start + 10s + 1ms);
     EXPECT_EQ(proof.heard_at(), start + 10s);
 }
 
 TEST(AProof, OfABusyClientIsLittleMoreThanATickOld) {
     Proof proof(2s);
-    proof.established(start);
+    proof.made(start);
     Moment now = start;
     for (int i = 0; i < 10'000; ++i) {
         proof.answered(now, now + 1ms);
-        proof.answered_through_leader(now);
+        proof.answered_by_majority(now);
         now += 2ms;
     }
     EXPECT_LT(now - proof.heard_at(), 2600ms);
@@ -46,9 +55,9 @@ TEST(AProof, OfABusyClientIsLittleMoreThanATickOld) {
 
 TEST(AProof, NeverGoesBack) {
     Proof proof(1s);
-    proof.established(start + 5s);
+    proof.made(start + 5s);
     proof.answered(start, start + 1s);
-    proof.answered_through_leader(start + 10s);
+    proof.answered_by_majority(start + 10s);
     EXPECT_EQ(proof.heard_at(), start + 5s);
 }
 

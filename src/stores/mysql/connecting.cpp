@@ -1,0 +1,246 @@
+#include "stores/mysql/connecting.hpp"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <holdfast/error.hpp>
+
+#include "port/clock.hpp"
+#include "port/thread.hpp"
+#include "stores/mysql/failures.hpp"
+
+namespace holdfast::inline v0::mysql {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// How long whoever gives up waits for one that may be looking up a name.
+constexpr auto farewell = 50ms;
+
+/// Why a connection did not come about.
+int error_of(int descriptor) {
+    int error = 0;
+    socklen_t size = sizeof error;
+    getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size);
+    return error == 0 ? ECONNRESET : error;
+}
+
+[[noreturn]] void no_room(const sql::Address& address, const std::string& what) {
+    throw Error(errc::unreachable, address.shown() + ": no " + what + " is left to connect with");
+}
+
+}  // namespace
+
+struct Connecting::State {
+    State(const sql::Address& to, std::function<void()> when_done)
+        : address(to), done(std::move(when_done)) {
+        if (given_up < 0) no_room(address, "descriptor");
+    }
+    ~State() { close(given_up); }
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+
+    const sql::Address address;
+    const std::function<void()> done;
+    const Moment deadline = BootClock::now() + address.connect_timeout;
+    const int given_up = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+    // The thread's own.
+    Moment attempt_until = deadline;
+    bool given_time = true;  ///< nothing was cut short
+
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool reachable = false;  ///< it waits where it can be told to give up, or has ended
+    bool abandoned = false;
+    std::optional<Result<Connection>> result;
+
+    void run();
+    int wait(int descriptor, bool for_reading);
+    bool is_secured() const { return address.reach == net::Address::Reach::tls; }
+    std::vector<std::string> hosts() const;
+    Result<Connection> connect();
+    Result<Connection> connect_to(const std::string& host);
+    void set_options(MYSQL* mysql) const;
+};
+
+namespace {
+
+/// Whose thread this is: the library's callback has no argument of its own. Nothing that would have
+/// to be destroyed.
+thread_local Connecting::State* connecting_here = nullptr;
+
+}  // namespace
+
+/// Whatever the library waits for while it connects, it waits for here: so there is one deadline
+/// for all of it. Where it tries the addresses of a name, one that does not answer has half of the
+/// time that is left.
+int Connecting::State::wait(int descriptor, bool for_reading) {
+    {
+        const std::lock_guard guard(mutex);
+        reachable = true;
+    }
+    changed.notify_all();
+    // TLS reads by itself, and is to come back here too.
+    fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+    const auto left = attempt_until - BootClock::now();
+    const auto share = for_reading || !is_secured() ? left : left / 2;
+    const auto limit = std::chrono::ceil<std::chrono::milliseconds>(share).count();
+    const short events = for_reading ? POLLIN : POLLOUT;
+    std::array<pollfd, 2> polled{pollfd{descriptor, events, 0}, pollfd{given_up, POLLIN, 0}};
+    const int ready = limit <= 0 ? 0 : poll(polled.data(), polled.size(), static_cast<int>(limit));
+    const bool refused = !for_reading && (polled[0].revents & (POLLERR | POLLHUP)) != 0;
+    if (ready > 0 && polled[0].revents != 0 && !refused) return 1;
+    if (refused) {
+        errno = error_of(descriptor);  // else the library tells that it was under way
+        return 0;
+    }
+    given_time = false;
+    errno = ETIMEDOUT;
+    return 0;
+}
+
+/// The addresses of the host; its name alone where a certificate is to be for that: then the
+/// library tries them, but goes on to the next only while it is not connected.
+std::vector<std::string> Connecting::State::hosts() const {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* list = nullptr;
+    const bool looked_up =
+        !is_secured() && getaddrinfo(address.host.c_str(), nullptr, &hints, &list) == 0;
+    if (!looked_up) return {address.host};
+    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(list, freeaddrinfo);
+    std::vector<std::string> found;
+    for (; list != nullptr; list = list->ai_next) {
+        std::array<char, NI_MAXHOST> number{};
+        getnameinfo(list->ai_addr, list->ai_addrlen, number.data(), number.size(), nullptr, 0,
+                    NI_NUMERICHOST);
+        found.emplace_back(number.data());
+    }
+    return found;
+}
+
+void Connecting::State::set_options(MYSQL* mysql) const {
+    mysql_options(mysql, MYSQL_OPT_NONBLOCK, nullptr);
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(address.connect_timeout);
+    const auto timeout = static_cast<unsigned>(seconds.count());
+    mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &timeout);
+    int (*const wait_here)(my_socket, my_bool, int) = [](my_socket descriptor, my_bool for_reading,
+                                                         int /*timeout*/) {
+        return connecting_here->wait(descriptor, for_reading != 0);
+    };
+    mysql_options(mysql, MARIADB_OPT_IO_WAIT, reinterpret_cast<const void*>(wait_here));
+    const unsigned protocol = MYSQL_PROTOCOL_TCP;
+    mysql_options(mysql, MYSQL_OPT_PROTOCOL, &protocol);
+    mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    if (!is_secured()) return;
+    const auto file = [](const std::string& name) { return name.empty() ? nullptr : name.c_str(); };
+    mysql_ssl_set(mysql, file(address.tls_key), file(address.tls_cert), file(address.tls_ca),
+                  nullptr, nullptr);
+    const my_bool verified = 1;
+    mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &verified);
+    mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verified);
+}
+
+/// Each has half of the time that is left, and the last all of it. That one does not let us in says
+/// more than that another does not answer.
+Result<Connection> Connecting::State::connect() {
+    const auto tried = hosts();
+    std::optional<Failure> trouble;
+    for (std::size_t i = 0; i < tried.size(); ++i) {
+        const Moment now = BootClock::now();
+        const bool last = i + 1 == tried.size();
+        attempt_until = last ? deadline : now + (deadline - now) / 2;
+        auto outcome = connect_to(tried[i]);
+        if (outcome.ok()) return outcome;
+        const bool says_more = outcome.failure().code == errc::bad_configuration;
+        if (!trouble || says_more) trouble = outcome.failure();
+        if (says_more) break;
+    }
+    return trouble.value_or(late_connection(address));
+}
+
+Result<Connection> Connecting::State::connect_to(const std::string& host) {
+    Connection connection{mysql_init(nullptr), mysql_close};
+    MYSQL* const mysql = connection.get();
+    if (mysql == nullptr) return late_connection(address);
+    set_options(mysql);
+    given_time = true;
+    const bool connected =
+        mysql_real_connect(mysql, host.c_str(), address.user.c_str(), address.password.c_str(),
+                           address.database.c_str(), address.port, nullptr,
+                           CLIENT_MULTI_STATEMENTS | CLIENT_MULTI_RESULTS) != nullptr;
+    if (connected) {
+        mysql_options(mysql, MARIADB_OPT_IO_WAIT, nullptr);
+        return connection;
+    }
+    if (!given_time) return late_connection(address);
+    return refused_connection(mysql_errno(mysql), mysql_error(mysql), address);
+}
+
+void Connecting::State::run() {
+    connecting_here = this;
+    auto outcome = connect();
+    bool wanted = false;
+    {
+        const std::lock_guard guard(mutex);
+        wanted = !abandoned;
+        reachable = true;
+        // Of one that nobody wants, the connection ends here.
+        if (wanted) result = std::move(outcome);
+    }
+    changed.notify_all();
+    if (wanted) done();
+}
+
+namespace {
+
+/// What the library sets up once is not for several threads at a time.
+void set_up_library() {
+    [[maybe_unused]] static const int done = mysql_library_init(0, nullptr, nullptr);
+}
+
+}  // namespace
+
+Connecting::Connecting(const sql::Address& address, std::function<void()> done)
+    : state_(std::make_shared<State>(address, std::move(done))),
+      thread_(start_thread("hf-mysql", [state = state_] {
+          set_up_library();
+          state->run();
+      })) {}
+
+Connecting::~Connecting() {
+    std::unique_lock lock(state_->mutex);
+    state_->abandoned = true;
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto told = write(state_->given_up, &one, sizeof one);
+    const bool ends = state_->changed.wait_for(lock, farewell, [&] { return state_->reachable; });
+    lock.unlock();
+    if (ends) {
+        thread_.join();
+    } else {
+        thread_.detach();
+    }
+}
+
+std::optional<Result<Connection>> Connecting::take() {
+    const std::lock_guard guard(state_->mutex);
+    return std::exchange(state_->result, std::nullopt);
+}
+
+}  // namespace holdfast::inline v0::mysql

@@ -1,0 +1,202 @@
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "faults/host_names.hpp"
+#include "faults/server_faults.hpp"
+#include "servers/mariadb_server.hpp"
+#include "support/contender.hpp"
+#include "support/loopback.hpp"
+
+/// By which ways a MySQL server is reached, and what one that does not answer as it should costs.
+namespace holdfast::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Socket listener_on(const char* address, int port) {
+    Socket listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const int on = 1;
+    setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_port = htons(static_cast<std::uint16_t>(port));
+    inet_pton(AF_INET, address, &name.sin_addr);
+    EXPECT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&name), sizeof name), 0);
+    EXPECT_EQ(listen(listener.get(), 5), 0);
+    return listener;
+}
+
+/// Passes bytes to the server; of connections that come after stall(), nothing but the server's
+/// greeting: so they stand still in the middle of the TLS handshake.
+class StallingProxy {
+public:
+    explicit StallingProxy(int server_port)
+        : server_port_(server_port),
+          listener_(listen_on(port_.number())),
+          thread_([this] { run(); }) {}
+    ~StallingProxy() {
+        ends_ = true;
+        thread_.join();
+    }
+    int port() const { return port_.number(); }
+    void stall() { stalls_ = true; }
+    void pass() { stalls_ = false; }
+    int stalled() const { return stalled_; }
+
+private:
+    struct Pair {
+        Socket client;
+        Socket server;
+        bool stalls;
+    };
+
+    void run() {
+        while (!ends_) {
+            if (Socket client = accept_from(listener_)) {
+                pairs_.push_back({std::move(client), connect_to_port(server_port_), stalls_});
+                if (stalls_) ++stalled_;
+            }
+            for (const Pair& pair : pairs_) {
+                carry(pair.server, pair.client);
+                if (!pair.stalls) carry(pair.client, pair.server);
+            }
+            std::this_thread::sleep_for(1ms);
+        }
+    }
+    static void carry(const Socket& from, const Socket& to) {
+        std::array<char, 16 * 1024> buffer{};
+        const ssize_t count = recv(from.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+        if (count > 0) send_all(to, {buffer.data(), static_cast<std::size_t>(count)});
+    }
+
+    const int server_port_;
+    LoopbackPort port_;
+    Socket listener_;
+    std::vector<Pair> pairs_;  ///< the thread's own
+    std::atomic<bool> stalls_{false};
+    std::atomic<int> stalled_{0};
+    std::atomic<bool> ends_{false};
+    std::thread thread_;
+};
+
+class MysqlReach : public testing::Test {
+protected:
+    std::string url_by_name(const std::string& parameters = "") const {
+        return "mysql://root@db.test:" + std::to_string(server_.port()) + "/locks" + parameters;
+    }
+
+    MariadbServer server_{{.tls = true}};
+};
+
+TEST_F(MysqlReach, AHandshakeThatStallsCostsNoHold) {
+    StallingProxy proxy(server_.port());
+    const std::string authority = certificates().authority.certificate;
+    const Client client =
+        connect(server_.url_through(proxy.port()) + "?connect_timeout=10s&tls_ca=" + authority);
+    const Client rival = connect(server_.url());
+    auto hold = client.mutex("orders", {.lease = 900ms}).acquire();
+    auto others = rival.mutex("stock", {.lease = 30s}).acquire();
+    proxy.stall();
+    // Who waits needs a connection of its own.
+    Acquiring waiting(client, "stock", {.lease = 30s});
+    ASSERT_TRUE(await([&] { return proxy.stalled() > 0; }));
+    EXPECT_FALSE(await([&] { return hold.lost().stop_requested(); }, 2500ms));
+    EXPECT_TRUE(hold.held());
+    EXPECT_EQ(hold.release(), Released::in_time);
+}
+
+TEST_F(MysqlReach, AHandshakeThatStallsIsGivenUpInTime) {
+    StallingProxy proxy(server_.port());
+    proxy.stall();
+    const std::string authority = certificates().authority.certificate;
+    const auto started = Clock::now();
+    const Error error = error_of([&] {
+        return connect(server_.url_through(proxy.port()) +
+                       "?connect_timeout=300ms&request_timeout=700ms&tls_ca=" + authority);
+    });
+    EXPECT_EQ(error.code(), errc::unreachable) << error.what();
+    EXPECT_LT(Clock::now() - started, 3s);
+}
+
+TEST_F(MysqlReach, AnAddressThatRefusesIsFollowedByTheNextOfTheName) {
+    const HostName name("db.test", {"127.0.0.2", "127.0.0.3", "127.0.0.1"});
+    EXPECT_EQ(connect(url_by_name()).mutex("orders").acquire().release(), Released::in_time);
+}
+
+TEST_F(MysqlReach, AnAddressThatSaysNothingTakesItsPartOfTheTimeAndNoMore) {
+    const Socket silent = listener_on("127.0.0.2", server_.port());
+    const HostName name("db.test", {"127.0.0.2", "127.0.0.1"});
+    const Client client = connect(url_by_name("?connect_timeout=1s&request_timeout=20s"));
+    EXPECT_EQ(client.mutex("orders").acquire().release(), Released::in_time);
+}
+
+TEST_F(MysqlReach, WhenNoAddressAnswersTheReasonIsTold) {
+    const HostName name("db.test", {"127.0.0.2", "127.0.0.3"});
+    const Error error = error_of([&] { return connect(url_by_name("?request_timeout=500ms")); });
+    EXPECT_EQ(error.code(), errc::unreachable) << error.what();
+    expect_says(error, "connect");
+}
+
+/// What an older version of holdfast has made is still there, and says something else.
+TEST_F(MysqlReach, AMendedProcedureReachesADatabaseThatHasTheOldOne) {
+    connect(server_.url()).mutex("orders").acquire().release();
+    server_.query(R"(UPDATE mysql.proc SET
+        name = REGEXP_REPLACE(name, '_[0-9a-f]{8}_', '_00000000_'),
+        specific_name = name WHERE db = 'locks' AND name LIKE 'holdfast%enter')");
+    // A resource that has no row yet needs the procedure.
+    EXPECT_EQ(connect(server_.url()).mutex("stock").acquire().release(), Released::in_time);
+    EXPECT_EQ(server_.query("SELECT COUNT(*) FROM mysql.proc WHERE db = 'locks' AND"
+                            " name REGEXP '^holdfast_[0-9a-f]{8}_enter$'"),
+              "2");
+}
+
+/// A sleeper locks nothing, so that nobody who hands over meets it.
+TEST_F(MysqlReach, HandOversMeetNoSleeper) {
+    constexpr int clients = 4;
+    constexpr int rounds = 60;
+    connect(server_.url()).mutex("orders").acquire().release();
+    std::vector<std::thread> threads;
+    for (int i = 0; i < clients; ++i) {
+        threads.emplace_back([&] {
+            const Client client = connect(server_.url() + "?request_timeout=30s");
+            for (int round = 0; round < rounds; ++round) {
+                client.mutex("orders", {.lease = 30s}).acquire().release();
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(server_.query("SELECT variable_value FROM information_schema.global_status"
+                            " WHERE variable_name = 'Innodb_deadlocks'"),
+              "0");
+}
+
+/// What Group Replication says when another member wrote the same row.
+TEST_F(MysqlReach, ATransactionThatAnotherMemberOvertookIsRepeated) {
+    const Client client = connect(server_.url());
+    client.mutex("orders").acquire().release();
+    server_.query(
+        "USE locks; CREATE TABLE refused (count INT) ENGINE = Aria TRANSACTIONAL = 0;"
+        "INSERT INTO refused VALUES (0)");
+    server_.query(R"(USE locks;
+DELIMITER //
+        CREATE TRIGGER refuse BEFORE UPDATE ON holdfast_lines FOR EACH ROW
+        IF (SELECT count FROM refused) < 3 THEN
+            UPDATE refused SET count = count + 1;
+            SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 3101;
+        END IF//)");
+    auto hold = client.mutex("orders").acquire();
+    EXPECT_EQ(server_.query("SELECT count FROM locks.refused"), "3");
+    EXPECT_EQ(hold.release(), Released::in_time);
+}
+
+}  // namespace
+}  // namespace holdfast::test

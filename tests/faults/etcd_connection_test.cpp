@@ -68,6 +68,37 @@ TEST_F(EtcdConnection, OfAWaiterThatIsSilentlyDeadIsReplacedWithItsRenewal) {
     EXPECT_TRUE(second.get().held());
 }
 
+TEST_F(EtcdConnection, ThatIsResetOrRefusedAtFirstIsTriedAgain) {
+    proxy_.refuse();
+    auto connecting = std::async(std::launch::async, [this] {
+        auto user = client();
+        return user.mutex("orders", brief()).acquire().release();
+    });
+    EXPECT_EQ(connecting.wait_for(500ms), std::future_status::timeout);
+    proxy_.pass();
+    EXPECT_EQ(connecting.get(), Released::in_time);
+    const EtcdAmbush ambush(proxy_, EtcdVerb::enter, {Verdict::cut_before});
+    EXPECT_EQ(client().mutex("orders", brief()).acquire().release(), Released::in_time);
+}
+
+TEST_F(EtcdConnection, ThatIsRefusedUntilTheTimeIsUpSaysSo) {
+    proxy_.refuse();
+    const auto start = Clock::now();
+    const auto failed = error_of([&] { return client("&request_timeout=1s"); });
+    EXPECT_EQ(failed.code(), errc::unreachable);
+    expect_says(failed, "can be reached");
+    EXPECT_LT(Clock::now() - start, 3s);
+}
+
+TEST_F(EtcdConnection, ThatIsSilentDelaysAReleaseNoLongerThanTheLeaseLasts) {
+    const auto user = client();
+    auto hold = user.mutex("orders", brief()).acquire();
+    proxy_.black_hole();
+    const auto start = Clock::now();
+    EXPECT_NE(hold.release(), Released::in_time);
+    EXPECT_LT(Clock::now() - start, 4s);
+}
+
 TEST_F(EtcdConnection, ThatIsSilentDelaysTheEndOfAClientForAMoment) {
     for (const bool silent : {false, true}) {
         auto user = std::optional(client());

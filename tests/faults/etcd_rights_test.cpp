@@ -151,9 +151,11 @@ TEST(EtcdTls, ReachesAServerThatProvesItsName) {
     EXPECT_EQ(hold.release(), Released::in_time);
     const std::string address = "etcds://127.0.0.1:" + std::to_string(server.tls_port());
     for (const auto& authority :
-         {std::string(), "?tls_ca=" + certificates().other_authority.certificate.string()}) {
+         {std::string(), "&tls_ca=" + certificates().other_authority.certificate.string()}) {
         EXPECT_EQ(error_of([&] {
-                      return connect(address + authority).mutex("orders").try_acquire();
+                      return connect(address + "?request_timeout=2s" + authority)
+                          .mutex("orders")
+                          .try_acquire();
                   }).code(),
                   errc::unreachable)
             << authority;

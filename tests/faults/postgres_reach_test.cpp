@@ -96,7 +96,7 @@ TEST_F(PostgresReach, ASchemaThatIsNotThereIsNamedAsTheReason) {
 }
 
 /// The functions that say how full the queue is, and that fill it, are replaced: a real one has
-/// gigabytes.
+/// gigabytes. By SQL, which is put in their place; what else stands there is not called.
 TEST_F(PostgresReach, AFullQueueOfNotificationsFailsNoRelease) {
     const Client holder = connect(url_of("postgres"));
     const Client client = connect(url_of("postgres"));
@@ -104,13 +104,14 @@ TEST_F(PostgresReach, AFullQueueOfNotificationsFailsNoRelease) {
     Acquiring waiting(client, "orders", {.lease = 900ms});
     ASSERT_TRUE(await([&] { return waiters_of(holder, "orders") == 1; }));
     server_.query(R"(
+        CREATE FUNCTION refuse_to_tell(text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+            RAISE EXCEPTION 'too many notifications in the NOTIFY queue'
+                USING ERRCODE = 'program_limit_exceeded';
+        END $$;
+        CREATE OR REPLACE FUNCTION pg_catalog.pg_notify(text, text)
+            RETURNS void LANGUAGE sql AS 'SELECT public.refuse_to_tell($1)';
         CREATE OR REPLACE FUNCTION pg_catalog.pg_notification_queue_usage()
-            RETURNS double precision LANGUAGE sql AS 'SELECT 1.0::double precision';
-        CREATE OR REPLACE FUNCTION pg_catalog.pg_notify(text, text) RETURNS void
-            LANGUAGE plpgsql AS $$ BEGIN
-                RAISE EXCEPTION 'too many notifications in the NOTIFY queue'
-                    USING ERRCODE = 'program_limit_exceeded';
-            END $$)");
+            RETURNS double precision LANGUAGE sql AS 'SELECT 1.0::double precision')");
     EXPECT_EQ(hold.release(), Released::in_time);
     auto next = waiting.get();
     EXPECT_GT(next.fence(), hold.fence());

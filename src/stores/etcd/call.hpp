@@ -71,12 +71,6 @@ struct Answer {
     Moment sent{};  ///< the copy that was answered
 };
 
-/// When a request is given up.
-enum class Endurance : std::uint8_t {
-    until_timeout,  ///< over failures of members
-    first_attempt,  ///< or when no member could be reached
-};
-
 /// A request under way, asked of one member after the other.
 /// Threads: everything with the wire's lock held.
 class Call : public Arrival, public std::enable_shared_from_this<Call> {
@@ -88,8 +82,8 @@ public:
         virtual void attempted(const std::shared_ptr<Call>& call, Due& due) = 0;
     };
 
-    Call(Owner& owner, Moment until, Endurance how_long, bool proves)
-        : deadline(until), endurance(how_long), proves_user(proves), owner_(owner) {}
+    Call(Owner& owner, Moment until, bool proves)
+        : deadline(until), proves_user(proves), owner_(owner) {}
 
     virtual void send(const std::shared_ptr<grpc::Channel>& channel,
                       grpc::CompletionQueue& queue) = 0;
@@ -100,12 +94,10 @@ public:
     void cancel() { context->TryCancel(); }
 
     const Moment deadline;
-    const Endurance endurance;
     const bool proves_user;                      ///< all others wait until it is answered
     std::optional<grpc::ClientContext> context;  ///< of the present attempt
     grpc::Status status;
     std::uint64_t route = 0;  ///< who is asked: see Members
-    std::size_t attempts = 0;
     Moment sent{};
     bool under_way = false;
     bool given_up = false;  ///< the present attempt
@@ -122,8 +114,8 @@ public:
     using Response = typename Method<Request>::Response;
     using Answered = Callback<void(Answer<Response>)>;
 
-    CallOf(Owner& owner, Moment until, Endurance how_long, Request request, Answered answered)
-        : Call(owner, until, how_long, std::is_same_v<Request, messages::AuthenticateRequest>),
+    CallOf(Owner& owner, Moment until, Request request, Answered answered)
+        : Call(owner, until, std::is_same_v<Request, messages::AuthenticateRequest>),
           request_(std::move(request)),
           answered_(std::move(answered)) {}
 

@@ -1,5 +1,7 @@
 #include "stores/etcd/common.hpp"
 
+#include <algorithm>
+
 #include "stores/etcd/keeping.hpp"
 #include "stores/etcd/transactions.hpp"
 #include "stores/listed/note.hpp"
@@ -16,6 +18,9 @@ using Verdict = Judgement::Verdict;
 constexpr std::chrono::seconds guard_time = 240s;
 /// What it is known by: nobody asks for a lease without a length.
 constexpr std::chrono::seconds guard_lease = 0s;
+
+/// In what has ended, or is about to.
+constexpr auto shortest_interest = 500ms;
 
 /// How long a client that is closed waits for its leases to be given back.
 constexpr auto goodbye_time = 100ms;
@@ -113,6 +118,14 @@ void Common::revoke_lease(std::int64_t lease) {
     messages::LeaseRevokeRequest request;
     request.set_id(lease);
     wire.submit(std::move(request), [](const auto&) {});
+}
+
+Moment Common::end_of_interest(std::int64_t lease) const {
+    const Moment now = BootClock::now();
+    const Moment latest = now + cluster().request_timeout;
+    const auto known = leases.find_by_id(lease);
+    // One answer may be on its way.
+    return known ? std::min(latest, std::max(known->end(), now + shortest_interest)) : latest;
 }
 
 void Common::say_goodbye() noexcept try {

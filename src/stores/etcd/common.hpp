@@ -73,6 +73,9 @@ public:
     /// counts when it was proved: see keep_lease().
     using Kept = Callback<void(Common&, Result<std::optional<KeepAlives::Kept>>)>;
     void keep_alive(std::int64_t lease, Kept kept);
+    /// When it is not worthwhile any more to ask for the end of what is bound to that lease: it
+    /// has ended by itself, or the time of a request is over.
+    Moment end_of_interest(std::int64_t lease) const;
     /// Gives the leases back, and all that came with them. Waits for that, but not for long.
     void say_goodbye() noexcept;
     /// All that came with it is gone.

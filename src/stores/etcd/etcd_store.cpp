@@ -29,7 +29,7 @@ public:
     }
     ~EtcdStore() override { common_->say_goodbye(); }
 
-    /// Throws Error when no member can be reached, or none lets us in.
+    /// Throws Error when no member can be reached in the time of a request, or none lets us in.
     void connect(const std::string& prefix);
 
     Pending<std::vector<Entry>> enter(std::span<const Contender> contenders) override;
@@ -66,15 +66,12 @@ void EtcdStore::connect(const std::string& prefix) {
     messages::RangeRequest request;
     request.set_key(prefix.empty() ? "holdfast" : prefix);
     request.set_keys_only(true);
-    common_->submit(std::move(request),
-                    [flight](Common&, const auto& answer) {
-                        // That a user may not read this key does not mean that he may use none.
-                        const bool known = answer.refusal == Refusal::denied;
-                        if (!answer.result.ok() && !known)
-                            return flight->complete(answer.result.failure());
-                        flight->complete(true);
-                    },
-                    {.endurance = Endurance::first_attempt});
+    common_->submit(std::move(request), [flight](Common&, const auto& answer) {
+        // That a user may not read this key does not mean that he may use none.
+        const bool known = answer.refusal == Refusal::denied;
+        if (!answer.result.ok() && !known) return flight->complete(answer.result.failure());
+        flight->complete(true);
+    });
     const auto connected = Pending<bool>(flight).get();
     if (!connected.ok()) throw Error(connected.failure().code, connected.failure().sentence);
 }

@@ -118,7 +118,7 @@ void EtcdWire::expire(Moment now, Due& due) {
                                             [&](const auto& call) { return !over(call); });
     const std::vector given_up(late, outbox_.end());
     outbox_.erase(late, outbox_.end());
-    for (const auto& call : given_up) give_up(call, timed_out(), due);
+    for (const auto& call : given_up) give_up(call, reason_of(*call), due);
     const auto next = keep_alives_.earliest_deadline();
     if (next && now >= *next) keep_alives_.expire(now, timed_out(), due);
 }
@@ -169,7 +169,6 @@ void EtcdWire::send(const std::shared_ptr<Call>& call, Moment now) {
     call->route = members_.route();
     call->sent = now;
     call->given_up = false;
-    ++call->attempts;
     under_way_.insert(call);
     call->send(members_.channel(), queue_);
 }
@@ -208,13 +207,7 @@ void EtcdWire::unserved(const std::shared_ptr<Call>& call, Moment now, Due& due)
     if (!call->given_up) members_.failed(call->route, now);
     // One whose own time was short says nothing about whoever was asked.
     if (call->given_up && is_overdue(*call, now)) members_.silent(call->route, now);
-    const bool hopeless = call->endurance == Endurance::first_attempt &&
-                          call->attempts >= members_.count() && !is_of_member(call->status);
-    if (hopeless) return give_up(call, failure_of(call->status, cluster_), due);
-    if (now >= call->deadline) {
-        return give_up(call, call->given_up ? timed_out() : failure_of(call->status, cluster_),
-                       due);
-    }
+    if (now >= call->deadline) return give_up(call, reason_of(*call), due);
     if (may_send(*call) && now >= members_.next()) return send(call, now);
     outbox_.push_back(call);
 }
@@ -237,17 +230,20 @@ Failure EtcdWire::timed_out() const {
                 "request_timeout"};
 }
 
+/// Why the last attempt failed; when there was none, or nobody answered, that.
+Failure EtcdWire::reason_of(const Call& call) const {
+    const bool unanswered = call.given_up || call.status.ok();
+    return unanswered ? timed_out() : failure_of(call.status, cluster_);
+}
+
 void EtcdWire::authenticate(Moment now) {
     if (std::exchange(authenticating_, true)) return;
     token_.clear();
     messages::AuthenticateRequest request;
     request.set_name(cluster_.user);
     request.set_password(cluster_.password);
-    const bool impatient = std::ranges::any_of(
-        outbox_, [](const auto& call) { return call->endurance == Endurance::first_attempt; });
     send(std::make_shared<CallOf<messages::AuthenticateRequest>>(
-             *this, now + cluster_.request_timeout,
-             impatient ? Endurance::first_attempt : Endurance::until_timeout, std::move(request),
+             *this, now + cluster_.request_timeout, std::move(request),
              [this](auto answer) { authenticated(std::move(answer)); }),
          now);
 }

@@ -37,7 +37,6 @@ public:
     struct Terms {
         /// Unset: after request_timeout.
         std::optional<Moment> deadline = std::nullopt;
-        Endurance endurance = Endurance::until_timeout;
     };
     /// Asks, of another member when one does not answer, until it is answered or its time is up. So
     /// it may be done twice: a request that must not be says so by what it compares. `answered` is
@@ -45,8 +44,8 @@ public:
     template <class Request>
     void submit(Request request, Callback<void(AnswerTo<Request>)> answered, Terms terms = {}) {
         const Moment deadline = terms.deadline.value_or(default_deadline());
-        start(std::make_shared<CallOf<Request>>(*this, deadline, terms.endurance,
-                                                std::move(request), std::move(answered)));
+        start(std::make_shared<CallOf<Request>>(*this, deadline, std::move(request),
+                                                std::move(answered)));
     }
 
     /// As submit(), on the stream of keep-alives. They are answered in order.
@@ -89,6 +88,7 @@ private:
     void give_up(const std::shared_ptr<Call>& call, Failure failure, Due& due);
     void finish(const std::shared_ptr<Call>& call, std::optional<Failure> failure, Due& due);
     Failure timed_out() const;
+    Failure reason_of(const Call& call) const;
 
     void send_outbox(Moment now);
     bool may_send() const { return cluster_.user.empty() || known_; }

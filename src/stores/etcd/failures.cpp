@@ -106,6 +106,10 @@ Failure failure_of(const grpc::Status& status, const Cluster& cluster) {
                     (tls ? "the certificates (tls_ca, tls_cert, tls_key)"
                          : "that they run, and host and port")};
     }
+    if (refusal_of(status) == Refusal::unserved && !is_of_member(status)) {
+        return {errc::unreachable, Effect::none,
+                who + "the connection broke (" + said + "); check its members"};
+    }
     return {errc::unreachable, Effect::none, who + "it answered: " + said + "; check its members"};
 }
 

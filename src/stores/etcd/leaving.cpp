@@ -36,7 +36,8 @@ void end_hold(Common& common, const PlaceText& place, const Nonce& nonce,
               const LeaveFlight& flight) {
     messages::DeleteRangeRequest request;
     request.set_key(place.node);
-    common.submit(std::move(request), [nonce, flight](Common& alive, const Deleted& answer) {
+    const Moment until = common.end_of_interest(place.session);
+    const auto ended = [nonce, flight](Common& alive, const Deleted& answer) {
         const bool may_still_come = !answer.result.ok() || answer.repeated;
         if (may_still_come) {
             alive.slots.retire(nonce);
@@ -47,7 +48,8 @@ void end_hold(Common& common, const PlaceText& place, const Nonce& nonce,
         const bool was_there = answer.result.value().deleted() > 0;
         if (!was_there && answer.repeated) return flight->complete(perhaps_done(alive.cluster()));
         flight->complete(Standing{.state = was_there ? State::admitted : State::gone});
-    });
+    };
+    common.submit(std::move(request), ended, {.deadline = until});
 }
 
 /// Ends exactly this incarnation, and finds out where it stood.
@@ -59,7 +61,8 @@ void end_place(Common& common, const PlaceText& place, const Nonce& nonce,
     *request.add_success() = list(start, place.made_by);
     *request.add_success() = remove(place.node);
     common.submit(
-        std::move(request), [place, nonce, start, flight](Common& alive, const Answer& answer) {
+        std::move(request),
+        [place, nonce, start, flight](Common& alive, const Answer& answer) {
             if (!answer.result.ok()) return flight->complete(answer.result.failure());
             const auto& response = answer.result.value();
             alive.slots.give_back(nonce);
@@ -69,7 +72,8 @@ void end_place(Common& common, const PlaceText& place, const Nonce& nonce,
             }
             const auto& pairs = response.responses(0).response_range().kvs();
             flight->complete(Standing{.state = state_in(seats_in(pairs, start), place.node)});
-        });
+        },
+        {.deadline = common.end_of_interest(place.session)});
 }
 
 /// All keys with the nonce in the list of a line.
@@ -129,8 +133,10 @@ void leave_unanswered(Common& common, const Ticket& ticket, const LeaveFlight& f
 
 Pending<Standing> leave_line(const std::shared_ptr<Common>& common, const Ticket& ticket) {
     const auto flight = std::make_shared<Flight<Standing>>(common->wire);
-    const auto place = place_in(ticket.place);
+    auto place = place_in(ticket.place);
     const auto member = common->forget(ticket.nonce);
+    // It may have been bound to another lease since.
+    if (place && member) place->session = member->session;
     const bool may_still_come = ticket.place.empty() || (member && member->doubted);
     if (may_still_come) {
         leave_unanswered(*common, ticket, flight);

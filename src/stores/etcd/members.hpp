@@ -24,7 +24,6 @@ public:
 
     /// The number of the present one: never used again when it was left.
     std::uint64_t route() const noexcept { return route_; }
-    std::size_t count() const noexcept { return members_.size(); }
     const std::shared_ptr<grpc::Channel>& channel() const { return members_[current_].channel; }
 
     /// Nobody is asked before.

@@ -4,6 +4,7 @@
 #include <netdb.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -30,6 +31,14 @@ namespace {
 
 /// How long whoever gives up waits for one that may be looking up a name.
 constexpr auto farewell = 50ms;
+
+/// Why a connection did not come about.
+int error_of(int descriptor) {
+    int error = 0;
+    socklen_t size = sizeof error;
+    getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size);
+    return error == 0 ? ECONNRESET : error;
+}
 
 [[noreturn]] void no_room(const sql::Address& address, const std::string& what) {
     throw Error(errc::unreachable, address.shown() + ": no " + what + " is left to connect with");
@@ -95,7 +104,12 @@ int Connecting::State::wait(int descriptor, bool for_reading) {
     const short events = for_reading ? POLLIN : POLLOUT;
     std::array<pollfd, 2> polled{pollfd{descriptor, events, 0}, pollfd{given_up, POLLIN, 0}};
     const int ready = limit <= 0 ? 0 : poll(polled.data(), polled.size(), static_cast<int>(limit));
-    if (ready > 0 && polled[0].revents != 0) return 1;
+    const bool refused = !for_reading && (polled[0].revents & (POLLERR | POLLHUP)) != 0;
+    if (ready > 0 && polled[0].revents != 0 && !refused) return 1;
+    if (refused) {
+        errno = error_of(descriptor);  // else the library tells that it was under way
+        return 0;
+    }
     given_time = false;
     errno = ETIMEDOUT;
     return 0;

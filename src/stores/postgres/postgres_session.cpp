@@ -147,7 +147,7 @@ std::string PostgresSession::message() const {
     std::string text = PQerrorMessage(connection_.get());
     while (!text.empty() && text.back() == '\n') text.pop_back();
     for (char& c : text) {
-        if (c == '\n') c = ' ';
+        if (c == '\n' || c == '\t') c = ' ';
     }
     return text;
 }

@@ -293,9 +293,9 @@ void SqlWire::advance_pushes(Moment now, const Due& due) {
     Session& session = *pushes_->session;
     if (session.can_wait()) {
         if (!listen_again_by_) listen_again_by_ = now + longest_awake;
-        const bool busy =
-            !due.empty() ||
-            std::ranges::any_of(slots_, [](const Slot& slot) { return slot.request != nullptr; });
+        const bool busy = !due.empty() || std::ranges::any_of(slots_, [](const Slot& slot) {
+            return slot.request != nullptr;
+        });
         if (busy && now < *listen_again_by_) return;
     }
     listen_again_by_.reset();

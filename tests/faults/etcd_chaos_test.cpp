@@ -57,8 +57,8 @@ protected:
                 umpire_.ends(hold);
                 hold.release();
             } catch (const Error& error) {
-                const bool may_be = error.code() == errc::unreachable ||
-                                    error.code() == errc::lost || error.code() == errc::cancelled;
+                const bool may_be =
+                    error.code() == errc::unreachable || error.code() == errc::cancelled;
                 EXPECT_TRUE(may_be) << error.what();
             }
         }

@@ -136,6 +136,7 @@ class Shared(unittest.TestCase):
         with ours.stdin, ours.stdout:
             self.assertEqual(ours.stdout.readline(), "in\n")
             theirs = wait_for_theirs()
+            time.sleep(0.3)  # it would be in by now
             self.assertTrue(theirs.is_silent())
             ours.stdin.write("go\n")
         theirs.hear("held")

@@ -172,7 +172,7 @@ class ZookeeperDeaths(AtALastingPath):
 class BesideCuratorWriters(SharedOnZookeeper):
     """`holdfast run -x` is a writer of its InterProcessReadWriteLock; without it, a mutex."""
 
-    COUNT = "cd {0}; n=$(cat counter); echo $((n + 1)) > counter; printf h >> journal"
+    COUNT = "cd {0}; n=$(cat counter); printf %s $((n + 1)) > counter; printf h >> journal"
 
     def write_once(self):
         process = self.curator("--name", "lock", "--wait-one", *WRITE)

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "core/alarm_thread.hpp"
-#include "core/pursuit.hpp"
 #include "core/context.hpp"
+#include "core/pursuit.hpp"
 #include "stores/memory/memory_store.hpp"
 #include "support/await.hpp"
 

@@ -1,0 +1,121 @@
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <holdfast/holdfast.hpp>
+
+#include "support/await.hpp"
+
+/// What a client's threads do to the program that they are in.
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+using test::await;
+
+/// How it ends in a process of its own: its exit code, or less than nothing by a signal.
+int in_child(const std::function<int()>& main) {
+    const pid_t child = fork();
+    if (child == 0) std::exit(main());
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/// The signals that each thread of this process blocks, by its name.
+std::map<std::string, std::uint64_t> blocked_signals() {
+    std::map<std::string, std::uint64_t> blocked;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::ifstream status(task.path() / "status");
+        std::string name;
+        for (std::string line; std::getline(status, line);) {
+            if (line.starts_with("Name:")) name = line.substr(6);
+            if (line.starts_with("SigBlk:")) blocked[name] = std::stoull(line.substr(8), {}, 16);
+        }
+    }
+    return blocked;
+}
+
+TEST(ThreadsOfAClient, HaveNamesAndTakeNoSignals) {
+    const auto hold = connect("memory:").mutex("jobs").acquire();
+    std::map<std::string, std::uint64_t> ours;
+    const auto all_there = [&] {
+        ours = blocked_signals();
+        return ours.contains("holdfast-renew") && ours.contains("holdfast-tell") &&
+               ours.contains("holdfast-pump");
+    };
+    ASSERT_TRUE(await(all_there));
+    for (const auto& [name, signals] : ours) {
+        if (!name.starts_with("holdfast-")) continue;
+        for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD}) {
+            EXPECT_TRUE(signals & (std::uint64_t{1} << (signal - 1))) << name << ' ' << signal;
+        }
+    }
+}
+
+TEST(ThreadsOfAClient, LeaveASignalToWhoeverBlocksItAfterTheFirstLock) {
+    EXPECT_EQ(in_child([] {
+                  const auto hold = connect("memory:").mutex("jobs").acquire();
+                  sigset_t wanted;
+                  sigemptyset(&wanted);
+                  sigaddset(&wanted, SIGTERM);
+                  pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
+                  kill(getpid(), SIGTERM);
+                  int taken = 0;
+                  sigwait(&wanted, &taken);
+                  return taken == SIGTERM ? 0 : 1;
+              }),
+              0);
+}
+
+TEST(ThreadsOfAClient, ThatCannotBeMadeAreAnErrorOfTheAcquisition) {
+    EXPECT_EQ(in_child([] {
+                  auto mutex = connect("memory:").mutex("jobs", {.lease = 300ms});
+                  // Root is not limited.
+                  if (geteuid() == 0 && setuid(65534) != 0) return 2;
+                  const rlimit none{0, 0};
+                  if (setrlimit(RLIMIT_NPROC, &none) != 0) return 3;
+                  try {
+                      const auto hold = mutex.acquire();
+                      return 4;
+                  } catch (const Error& error) {
+                      return error.code() == errc::unreachable ? 0 : 5;
+                  }
+              }),
+              0);
+}
+
+TEST(ThreadsOfAClient, EndWithTheProgramAlsoWhenTheClientIsNeverDestroyed) {
+    EXPECT_EQ(in_child([] {
+                  auto* const mutex = new Mutex(connect("memory:").mutex("jobs"));
+                  new Hold(mutex->acquire());
+                  static_cast<void>(std::atexit([] {}));
+                  return 0;
+              }),
+              0);
+}
+
+TEST(AForkedChild, IsToldAtOnceThatItHasLostTheHold) {
+    const auto hold = connect("memory:").mutex("jobs").acquire();
+    EXPECT_EQ(in_child([&] {
+                  const bool told = !hold.held() && hold.lost().stop_requested();
+                  _exit(told ? 0 : 1);
+                  return 1;
+              }),
+              0);
+    EXPECT_FALSE(hold.lost().stop_requested());
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -58,7 +58,8 @@ public:
     /// How long the hold can be trusted if nothing more is heard of the store; zero when lost.
     std::chrono::nanoseconds remaining() const noexcept;
     /// Fires before the lease runs out while the process is scheduled, else as soon as it runs
-    /// again. Its callbacks run on the client's callback thread, never on the renewing one.
+    /// again. Its callbacks run on the client's callback thread, never on the renewing one. Asked
+    /// for in a forked child it is stopped; a token from before the fork never fires there.
     std::stop_token lost() const noexcept;
     Loss loss() const noexcept;
 

@@ -44,11 +44,14 @@ public:
     const Hold& hold() const noexcept;
 
     /// Each call is a contender of its own. Throws Error with errc::cancelled when `stop` ends the
-    /// wait.
+    /// wait; one that is stopped already takes nothing, also what is free. A contender that loses
+    /// its place while it waits (its store was not heard of, somebody removed it) joins the line
+    /// again at its end.
     [[nodiscard]] Hold acquire(std::stop_token stop = {});
     /// Empty when busy.
     Attempt try_acquire();
-    /// Empty when busy for that long, or stopped. A negative patience is an error.
+    /// Empty when busy for that long, or stopped. A store that cannot be reached is tried for as
+    /// long, too, and an Error then. A negative patience is an error.
     Attempt try_acquire_for(Wait patience, std::stop_token stop = {});
     /// Waits without a thread. `done` is always called, once, on the client's callback thread.
     void async_acquire(OnAcquired done, std::stop_token stop = {});

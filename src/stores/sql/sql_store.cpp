@@ -48,7 +48,8 @@ public:
                                          Extension extension) override;
     Pending<Standing> leave(const Ticket& ticket) override;
     Pending<std::vector<Line>> inspect(std::string prefix) override {
-        return list(calls_.inspect(prefix), std::move(prefix));
+        Call first = calls_.inspect(prefix);
+        return list(std::move(first), std::move(prefix));
     }
     Pending<std::vector<Line>> look_at(const std::string& resource) override {
         if (const auto objection = calls_.objection_to(resource)) {

@@ -1,7 +1,7 @@
 #include "cli/boot_time.hpp"
 
 #include <sys/timerfd.h>
-#include <time.h>
+#include <ctime>
 
 #include <algorithm>
 

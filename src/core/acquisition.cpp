@@ -101,18 +101,17 @@ Acquisition::Action Acquisition::on(const Claimed& event) {
 }
 
 Acquisition::Action Acquisition::on(const Renewed& event) {
-    if (event.index == current_) {
-        if (answer_due_) {
-            // The answer that is on its way is not older than this by more than a moment: look
-            // again after it.
-            moved_meanwhile_ = Standing{.state = State::waiting};
-            return {.what = Do::pass};
-        }
-        return now_standing(event.standing);
+    // It is not renewed any more. Perhaps it is in line all the same, and waits again (see Keeper),
+    // so it is taken out; and an answer that is on its way would say nothing better.
+    if (event.standing.state == State::gone) return put_out();
+    if (event.index != current_) return {.what = Do::pass};
+    if (answer_due_) {
+        // The answer that is on its way is not older than this by more than a moment: look again
+        // after it.
+        moved_meanwhile_ = Standing{.state = State::waiting};
+        return {.what = Do::pass};
     }
-    if (event.standing.state != State::gone) return {.what = Do::pass};
-    // Perhaps it is in line all the same, and waits again: see Keeper.
-    return put_out();
+    return now_standing(event.standing);
 }
 
 Acquisition::Action Acquisition::now_standing(const Standing& standing) {

@@ -47,7 +47,7 @@ void Contest::perform(Action action, Consume consume) {
             break;
         case Do::ask:
             consume(store.standing(machine_.waiting()),
-                    [this, sent](auto result) { return asked(std::move(result), sent); });
+                    [this](auto result) { return asked(std::move(result)); });
             break;
         case Do::claim:
             consume(store.renew({&machine_.waiting(), 1},
@@ -91,26 +91,26 @@ Contest::Event Contest::entered(Result<std::vector<Entry>> result, Moment sent) 
 
 void Contest::keep(const Entry& entry, Moment sent) {
     const auto& kept = kept_[entered_++];
-    note_admission(*kept, entry.standing, sent);
+    note_admission(*kept, entry.standing);
     context_->keeper().keep(kept, entry.ticket, entry.standing.counted_from.value_or(sent),
                             shared_from_this());
 }
 
 /// From here on nothing but the same answer keeps it.
-void Contest::note_admission(Kept& kept, const Standing& standing, Moment sent) {
+void Contest::note_admission(Kept& kept, const Standing& standing) {
     if (standing.state != Standing::State::admitted) return;
-    context_->keeper().admitted(kept, standing.fence, sent);
+    context_->keeper().admitted(kept, standing.fence);
 }
 
-Contest::Event Contest::asked(Result<Standing> result, Moment sent) {
-    if (result.ok()) note_admission(*kept_[entered_ - 1], result.value(), sent);
+Contest::Event Contest::asked(Result<Standing> result) {
+    if (result.ok()) note_admission(*kept_[entered_ - 1], result.value());
     return Acquisition::Asked{std::move(result)};
 }
 
 Contest::Event Contest::claimed(Result<std::vector<Standing>> result, Moment sent) {
     if (result.ok()) {
         const Standing& standing = result.value().front();
-        note_admission(*kept_[entered_ - 1], standing, sent);
+        note_admission(*kept_[entered_ - 1], standing);
         if (standing.state != Standing::State::gone) {
             context_->keeper().confirm(*kept_[entered_ - 1], standing.counted_from.value_or(sent));
         }

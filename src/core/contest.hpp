@@ -84,9 +84,9 @@ private:
     void enter(Moment sent, Consume consume);
     void prepare();
     Event entered(Result<std::vector<Entry>> result, Moment sent);
-    Event asked(Result<Standing> result, Moment sent);
+    Event asked(Result<Standing> result);
     Event claimed(Result<std::vector<Standing>> result, Moment sent);
-    void note_admission(Kept& kept, const Standing& standing, Moment sent);
+    void note_admission(Kept& kept, const Standing& standing);
     void keep(const Entry& entry, Moment sent);
     void watch_current();
     void tidy_up();

@@ -12,6 +12,8 @@ namespace {
 /// So that one request never stalls a store for everybody else.
 constexpr std::size_t largest_batch = 500;
 
+constexpr std::chrono::milliseconds time_to_stop{1000};
+
 }  // namespace
 
 Keeper::Keeper(Store& store, const Clock& clock, Alarm& renewing, Alarm& telling,
@@ -50,10 +52,10 @@ void Keeper::confirm(Kept& kept, Moment from) {
     if (kept.deadline_) count_from(kept, from, kept.lease_);
 }
 
-void Keeper::admitted(Kept& kept, std::uint64_t fence, Moment sent) {
+void Keeper::admitted(Kept& kept, std::uint64_t fence) {
     const std::lock_guard guard(mutex_);
     kept.fence_ = fence;
-    kept.admitted_by_ = sent;
+    kept.admitted_at_ = clock_.now();
 }
 
 bool Keeper::lengthen(std::span<const std::shared_ptr<Kept>> kept,
@@ -61,22 +63,23 @@ bool Keeper::lengthen(std::span<const std::shared_ptr<Kept>> kept,
     if (!take_out_of_agenda(kept)) return false;
     std::vector<Ticket> tickets;
     for (const auto& one : kept) tickets.push_back(one->ticket_);
+    // Nobody is made to hold for less than it asked for.
+    const auto length = std::max(lease, kept.front()->lease_);
     const Batch batch(kept.begin(), kept.end());
     const Moment sent = clock_.now();
-    trust_less(batch, sent, lease);
-    const auto result = store_.renew(tickets, {lease, sent}).get();
-    answered(batch, sent, result);
+    trust_less(batch, sent, length);
+    const auto result = store_.renew(tickets, {length, sent}).get();
+    answered(batch, sent, length, result);
     if (!result.ok()) return false;
     const std::lock_guard guard(mutex_);
-    bool granted = true;
+    // A renewal that was sent since has made it short again.
     for (std::size_t i = 0; i < kept.size(); ++i) {
-        Kept& one = *kept[i];
         const Moment from = result.value()[i].counted_from.value_or(sent);
-        const Moment until = valid_until(from, lease);
-        if (one.deadline_ && until > one.valid_until()) trust(one, from, lease);
-        granted = granted && one.deadline_ && one.valid_until() >= until;
+        const bool granted =
+            kept[i]->deadline_ && kept[i]->valid_until() >= valid_until(from, length);
+        if (!granted) return false;
     }
-    return granted;
+    return true;
 }
 
 /// Not while a renewal of one of them is on its way: it might shorten the lease again, unnoticed.
@@ -201,15 +204,15 @@ void Keeper::send(Batch batch) {
     const Moment sent = clock_.now();
     trust_less(batch, sent, lease);
     store_.renew(tickets, {lease, sent})
-        .then([weak = weak_from_this(), batch = std::move(batch),
-               sent](const Result<std::vector<Standing>>& result) {
+        .then([weak = weak_from_this(), batch = std::move(batch), sent,
+               lease](const Result<std::vector<Standing>>& result) {
             const auto keeper = weak.lock();
             const auto owner = keeper ? keeper->hold_owner() : nullptr;
-            if (owner) keeper->answered(batch, sent, result);
+            if (owner) keeper->answered(batch, sent, lease, result);
         });
 }
 
-void Keeper::answered(const Batch& batch, Moment sent,
+void Keeper::answered(const Batch& batch, Moment sent, std::chrono::milliseconds lease,
                       const Result<std::vector<Standing>>& result) {
     struct News {
         std::shared_ptr<KeptListener> listener;
@@ -227,7 +230,7 @@ void Keeper::answered(const Batch& batch, Moment sent,
                 schedule_renewal(kept, batch[i], clock_.now() + renewal_retry(kept.lease_));
                 continue;
             }
-            const Standing standing = take_answer(batch[i], sent, result.value()[i]);
+            const Standing standing = take_answer(batch[i], sent, lease, result.value()[i]);
             if (auto listener = kept.listener_.lock()) news.push_back({listener, kept, standing});
         }
     }
@@ -238,22 +241,25 @@ void Keeper::answered(const Batch& batch, Moment sent,
 /// What the answer means to the one that it is about: a hold is kept by `admitted` with its own
 /// fence and ended by everything else, for then the store knows of another past than we do.
 Standing Keeper::take_answer(const std::shared_ptr<Kept>& kept, Moment sent,
-                             const Standing& standing) {
+                             std::chrono::milliseconds lease, const Standing& standing) {
     using State = Standing::State;
     const bool admitted = standing.state == State::admitted;
     if (admitted && !kept->fence_) {
         kept->fence_ = standing.fence;
-        kept->admitted_by_ = sent;
+        kept->admitted_at_ = clock_.now();
     }
     const bool other = kept->fence_ && !(admitted && kept->fence_ == standing.fence);
-    // Where it stood before the request that admitted it says nothing of the hold.
-    const bool stale = other && sent < kept->admitted_by_;
+    // Sent before the admission was known, it may have been looked at before it, too: that says
+    // nothing of the hold, and the next one decides.
+    const bool stale = other && sent < kept->admitted_at_;
     if (standing.state == State::gone || (other && !stale)) {
         drop(*kept);
         return {.state = State::gone};
     }
-    if (!stale) count_from(*kept, standing.counted_from.value_or(sent), kept->lease_);
-    schedule_renewal(*kept, kept, renewal_due(sent, kept->lease_));
+    if (!stale) count_from(*kept, standing.counted_from.value_or(sent), lease);
+    // Whoever has lengthened it has a moment to stop before it is made short again.
+    const auto in_no_hurry = std::max(kept->lease_, std::min(lease, 3 * time_to_stop));
+    schedule_renewal(*kept, kept, renewal_due(sent, in_no_hurry));
     return stale ? Standing{.state = State::admitted, .fence = *kept->fence_} : standing;
 }
 

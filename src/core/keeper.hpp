@@ -53,7 +53,7 @@ private:
     // Guarded by the keeper's mutex.
     Moment counted_from_{};
     std::optional<std::uint64_t> fence_;  ///< of one that is admitted
-    Moment admitted_by_{};                ///< the send of the request that was answered so
+    Moment admitted_at_{};                ///< when that was answered
     std::weak_ptr<KeptListener> listener_;
     std::optional<Agenda::iterator> renewal_;
     std::optional<Agenda::iterator> deadline_;
@@ -81,9 +81,8 @@ public:
     void hand_over(Kept& kept, const std::shared_ptr<KeptListener>& listener);
     /// An answered request that was sent at `from` has extended the lease.
     void confirm(Kept& kept, Moment from);
-    /// A request sent at `sent` was answered: admitted, with this fence. From now on only the same
-    /// answer keeps it.
-    void admitted(Kept& kept, std::uint64_t fence, Moment sent);
+    /// It was answered: admitted, with this fence. From now on only the same answer keeps it.
+    void admitted(Kept& kept, std::uint64_t fence);
     /// Renews at once with a longer lease than their own, for a time in which nobody can; the next
     /// renewal has their own again. Whether the store has granted it to all of them.
     bool lengthen(std::span<const std::shared_ptr<Kept>> kept, std::chrono::milliseconds lease);
@@ -100,8 +99,10 @@ private:
     void renew_due();
     std::vector<Batch> take_due();
     void send(Batch batch);
-    void answered(const Batch& batch, Moment sent, const Result<std::vector<Standing>>& result);
-    Standing take_answer(const std::shared_ptr<Kept>& kept, Moment sent, const Standing& standing);
+    void answered(const Batch& batch, Moment sent, std::chrono::milliseconds lease,
+                  const Result<std::vector<Standing>>& result);
+    Standing take_answer(const std::shared_ptr<Kept>& kept, Moment sent,
+                         std::chrono::milliseconds lease, const Standing& standing);
     void tell_overdue();
     void count_from(Kept& kept, Moment from, std::chrono::milliseconds lease);
     void trust(Kept& kept, Moment from, std::chrono::milliseconds lease);

@@ -14,7 +14,8 @@ std::optional<std::chrono::nanoseconds> Pursuit::pause_after(const Outcome& outc
     // A store has its own patience for a request. Beyond that only who named a time is patient.
     const bool unreached =
         outcome.end == End::failed && outcome.failure->code == errc::unreachable && patience_;
-    if (left <= 0ns || (outcome.end != End::put_out && !unreached)) return std::nullopt;
+    if (outcome.contenders.empty() || left <= 0ns || (outcome.end != End::put_out && !unreached))
+        return std::nullopt;
     backoff_ = std::clamp<std::chrono::nanoseconds>(2 * backoff_, 10ms, 1s);
     return std::min(backoff_, left);
 }

@@ -218,8 +218,8 @@ void Wire::make_ready() {
 
 Wire::Interest Wire::interest() {
     const std::lock_guard guard(state_->mutex);
-    ++state_->interests;
     start_pump();
+    ++state_->interests;
     pass_on(*state_);
     const auto uncount = [state = state_](void*) {
         const std::lock_guard uncount_guard(state->mutex);
@@ -236,7 +236,14 @@ void Wire::pump(const std::shared_ptr<State>& state) {
     };
     // A callback may have destroyed this Wire: only `state` may be asked whether it did.
     while (state->pump_wanted.wait(lock, wanted), !state->closed) {
-        lead(lock, nullptr, std::nullopt);
+        try {
+            lead(lock, nullptr, std::nullopt);
+        } catch (const std::exception&) {
+            // Out of memory, say: there is nobody here to be told. Those who wait have their time
+            // limits, and the next turn may do better.
+            state->pump_wanted.wait_for(lock, std::chrono::milliseconds{100},
+                                        [&] { return state->closed; });
+        }
         pass_on(*state);
     }
 }

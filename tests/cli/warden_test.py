@@ -516,10 +516,17 @@ class AnotherUser(WithAFamily):
         script = "echo $$ > command; echo in; read line < go"
         words = ["run", *options, "a", "--", "./change", "--reuid=0", "--regid=0", "--clear-groups",
                  "sh", "-c", script]
-        process = self.start(*words, executable=self.folder / "holdfast", user=self.NOBODY,
-                             group=self.NOBODY, extra_groups=[])
+        process = self.start(*words, **self.as_nobody())
         self.assertEqual(process.stdout.readline(), "in\n", "it has not started")
         return process
+
+    def as_nobody(self):
+        return {"executable": self.folder / "holdfast", "user": self.NOBODY, "group": self.NOBODY,
+                "extra_groups": []}
+
+    def call(self, *words, **options):
+        """Root does not trust a folder of somebody else's."""
+        return super().call(*words, **self.as_nobody(), **options)
 
     def test_is_not_said_to_be_ended_when_time_is_up(self):
         wrapper = self.start_out_of_reach("--max-time", "300ms", "-k", "10ms")

@@ -59,7 +59,8 @@ TEST_P(Breaking, WithAWrongFenceEndsNothing) {
 TEST_P(Breaking, TakesTheNameAsItIsAndNotForAPrefix) {
     const Hold hold = client_.mutex("orders/42").acquire();
     EXPECT_FALSE(administrator_.break_hold("orders/4", hold.fence()));
-    EXPECT_FALSE(administrator_.break_hold("", hold.fence()));
+    EXPECT_EQ(error_of([&] { administrator_.break_hold("", hold.fence()); }),
+              errc::invalid_argument);
     EXPECT_TRUE(administrator_.break_hold("orders/42", hold.fence()));
 }
 

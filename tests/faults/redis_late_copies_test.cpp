@@ -18,6 +18,26 @@ protected:
         ASSERT_TRUE(renewed.ok()) << renewed.failure().sentence;
         ASSERT_EQ(renewed.value().front().state, State::admitted);
     }
+    /// It waits, its first claim is under way for ever, and the next one takes the lock.
+    Ticket take_with_a_claim_held_back(const PortUser& user, const Contender& one) {
+        auto holder = rival().mutex("orders", {.lease = long_lease}).acquire();
+        const Ticket ticket = user.enter(one).value().front().ticket;
+        {
+            const Ambush ambush(proxy_, &RedisLayout::renew, {Verdict::hold});
+            EXPECT_FALSE(renew(user, ticket, brief).ok());
+        }
+        holder.release();
+        EXPECT_TRUE(await(
+            [&] { return renew(user, ticket, brief).value().front().state == State::admitted; }));
+        return ticket;
+    }
+    void expect_no_ghost(const Contender& one) const {
+        {
+            const auto next = rival().mutex("orders").try_acquire();
+            EXPECT_TRUE(next) << "a ghost has it, weight " << one.weight;
+        }
+        expect_nobody_left();
+    }
     /// Lets pass what was held back, and waits until the server has run it.
     void land() {
         const auto before = scripts_run(server_);
@@ -93,23 +113,22 @@ TEST_P(RedisLateCopies, ANewerRenewalMayCutALeaseShort) {
 
 TEST_P(RedisLateCopies, AClaimThatTimedOutAndLandsAfterTheLeaveIsNoGhost) {
     for (const Contender& one : contenders()) {
-        auto holder = rival().mutex("orders", {.lease = long_lease}).acquire();
         const PortUser user(url());
-        const Ticket ticket = user.enter(one).value().front().ticket;
-        {
-            const Ambush ambush(proxy_, &RedisLayout::renew, {Verdict::hold});
-            EXPECT_FALSE(renew(user, ticket, brief).ok());
-        }
-        holder.release();
-        ASSERT_TRUE(await(
-            [&] { return renew(user, ticket, brief).value().front().state == State::admitted; }));
+        const Ticket ticket = take_with_a_claim_held_back(user, one);
         EXPECT_EQ(user.leave(ticket).value().state, State::admitted);
         land();
-        {
-            const auto next = rival().mutex("orders").try_acquire();
-            EXPECT_TRUE(next) << "a ghost has it, weight " << one.weight;
-        }
-        expect_nobody_left();
+        expect_no_ghost(one);
+    }
+}
+
+TEST_P(RedisLateCopies, AClaimThatTimedOutIsNoGhostEitherAfterTheHolderHasRenewed) {
+    for (const Contender& one : contenders()) {
+        const PortUser user(url());
+        const Ticket ticket = take_with_a_claim_held_back(user, one);
+        expect_lengthened(user, ticket);
+        EXPECT_EQ(user.leave(ticket).value().state, State::admitted);
+        land();
+        expect_no_ghost(one);
     }
 }
 

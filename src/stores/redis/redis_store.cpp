@@ -144,6 +144,9 @@ struct RedisStore::Renewing {
     std::shared_ptr<Flight<std::vector<Standing>>> flight;
     std::vector<Ticket> tickets;
     Moment lease_end;
+    /// Of each ticket: whether it was sent as a waiter's. A holder's renewal takes nothing, and its
+    /// answer says nothing of the claims before it.
+    std::vector<bool> claims = std::vector<bool>(tickets.size());
 
     std::mutex mutex = {};
     std::vector<Standing> standings;
@@ -291,6 +294,7 @@ Pending<std::vector<Standing>> RedisStore::renew(std::span<const Ticket> tickets
         for (const std::size_t i : members) {
             if (is_over(waiters_.find(tickets[i].nonce))) continue;
             renewals.push_back({tickets[i], renewed_waiter(tickets[i].nonce)});
+            renewing->claims[i] = renewals.back().waiter.has_value();
             which.push_back(i);
         }
         if (which.empty()) continue;
@@ -314,7 +318,7 @@ void RedisStore::renewed(Renewing& renewing, const std::vector<std::size_t>& whi
         answer.repeated || (!result.ok() && result.failure().effect == Effect::unknown);
     for (std::size_t i = 0; i < which.size(); ++i) {
         const Nonce& nonce = renewing.tickets[which[i]].nonce;
-        if (!copies_are_left) waiters_.end_claim(nonce);
+        if (renewing.claims[which[i]] && !copies_are_left) waiters_.end_claim(nonce);
         if (result.ok()) settled(nonce, result.value()[i], renewing.lease_end);
     }
     if (!renewing.take(which, result)) return;

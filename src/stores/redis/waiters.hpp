@@ -39,6 +39,7 @@ public:
     /// of others a waiter's renewal takes the lock, and a late copy would do so after it has left.
     /// So there is a doubt about it until this one is answered, and no copy of it is left.
     std::optional<Waiter> begin_claim(const Nonce& nonce);
+    /// Only of a claim that began: where begin_claim() knew the waiter.
     void end_claim(const Nonce& nonce);
     bool is_doubtful(const Nonce& nonce) const;
     /// A tombstone refuses whatever may still come.

@@ -293,9 +293,9 @@ void SqlWire::advance_pushes(Moment now, const Due& due) {
     Session& session = *pushes_->session;
     if (session.can_wait()) {
         if (!listen_again_by_) listen_again_by_ = now + longest_awake;
-        const bool busy =
-            !due.empty() ||
-            std::ranges::any_of(slots_, [](const Slot& slot) { return slot.request != nullptr; });
+        const bool busy = !due.empty() || std::ranges::any_of(slots_, [](const Slot& slot) {
+            return slot.request != nullptr;
+        });
         if (busy && now < *listen_again_by_) return;
     }
     listen_again_by_.reset();
@@ -322,6 +322,8 @@ std::optional<Moment> SqlWire::earliest(std::optional<Moment> until) const {
     const auto also = [&](Moment moment) { first = std::min(first, moment); };
     const auto of_slot = [&](const Slot& slot) {
         if (slot.session->state() == Session::State::opening) also(slot.open_until);
+        // It may be so from the start, and there is nothing to poll for then.
+        if (slot.session->state() == Session::State::broken) also(BootClock::now());
         if (const auto due = slot.session->due()) also(*due);
         if (slot.request) also(slot.request->deadline);
     };

@@ -24,11 +24,11 @@ struct Ensemble {
     /// Longer than an election takes.
     std::chrono::milliseconds request_timeout{10'000};
 
-    /// The session that a lease has. A tick more than the lease, for so long it takes to be proved
-    /// that the leader has heard of it; and in whole ticks, as servers count: so many leases share
-    /// few sessions.
+    /// The session that a lease has. Two ticks more than the lease: so long it takes to be proved
+    /// that the leader has heard of it, also when an answer was slow; and in whole ticks, as
+    /// servers count: so many leases share few sessions.
     Term term_of(std::chrono::milliseconds lease) const {
-        return std::chrono::milliseconds{(lease.count() + tick.count() - 1) / tick.count() + 1} *
+        return std::chrono::milliseconds{(lease.count() + tick.count() - 1) / tick.count() + 2} *
                tick.count();
     }
     Access access() const { return credentials.empty() ? Access::everybody : Access::creator; }

@@ -56,6 +56,7 @@ public:
 
     Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
                                          Extension extension) override {
+        last_lease = extension.lease;
         if (at_once) return std::vector<Standing>(tickets.size(), *at_once);
         Renewal renewal{
             {}, extension.lease, std::make_shared<Flight<std::vector<Standing>>>(wire_)};
@@ -73,6 +74,7 @@ public:
     const std::string& description() const override { return description_; }
 
     std::vector<Renewal> renewals;
+    std::chrono::milliseconds last_lease{0};
     std::optional<Standing> at_once;  ///< what is answered to all, without the test
 
 private:
@@ -271,7 +273,7 @@ TEST_F(AKeeper, KeepsAHoldByNothingButItsOwnFence) {
                                 {.state = State::admitted, .fence = 8}};
     for (const Standing& answer : answers) {
         const auto kept = keep("a");
-        keeper_->admitted(*kept, 7, clock_.now());
+        keeper_->admitted(*kept, 7);
         const Moment before = kept->valid_until();
         pass(4s);
         store_.renewals.back().answer({answer});
@@ -285,7 +287,7 @@ TEST_F(AKeeper, KeepsAHoldByNothingButItsOwnFence) {
 
 TEST_F(AKeeper, KeepsAHoldByItsOwnFence) {
     const auto kept = keep("a");
-    keeper_->admitted(*kept, 7, clock_.now());
+    keeper_->admitted(*kept, 7);
     pass(4s);
     store_.renewals[0].answer({{.state = State::admitted, .fence = 7}});
     EXPECT_EQ(listener_->standings, std::vector{State::admitted});
@@ -304,7 +306,8 @@ TEST_F(AKeeper, RemembersTheFenceThatARenewalBrought) {
 TEST_F(AKeeper, TakesNoAnswerFromBeforeTheAdmissionForALoss) {
     const auto kept = keep("a");
     pass(4s);
-    keeper_->admitted(*kept, 7, clock_.now() + 1ms);
+    clock_.moment += 1ms;
+    keeper_->admitted(*kept, 7);
     const Moment before = kept->valid_until();
     store_.renewals[0].answer({{.state = State::waiting}});
     EXPECT_EQ(listener_->standings, std::vector{State::admitted});
@@ -315,10 +318,29 @@ TEST_F(AKeeper, TakesNoAnswerFromBeforeTheAdmissionForALoss) {
 
 TEST_F(AKeeper, LengthensNothingThatTheStoreKnowsOtherwise) {
     const auto kept = keep("a");
-    keeper_->admitted(*kept, 7, clock_.now());
+    keeper_->admitted(*kept, 7);
     store_.at_once = Standing{.state = State::admitted, .fence = 8};
     EXPECT_FALSE(keeper_->lengthen({&kept, 1}, 1h));
     EXPECT_EQ(listener_->standings, std::vector{State::gone});
+}
+
+TEST_F(AKeeper, LengthensNobodysLeaseToLessThanItsOwn) {
+    const auto kept = keep("a");
+    store_.at_once = Standing{.state = State::admitted};
+    EXPECT_TRUE(keeper_->lengthen({&kept, 1}, 5s));
+    EXPECT_EQ(kept->valid_until(), valid_until(clock_.now(), 12s));
+    EXPECT_EQ(store_.last_lease, 12s);
+}
+
+TEST_F(AKeeper, GivesWhoeverLengthenedAMomentToStop) {
+    const auto kept = keep("a", 300ms);
+    store_.at_once = Standing{.state = State::admitted};
+    ASSERT_TRUE(keeper_->lengthen({&kept, 1}, 1h));
+    store_.at_once.reset();
+    pass(900ms);
+    EXPECT_EQ(renewals(), 0U);
+    pass(100ms);
+    EXPECT_EQ(renewals(), 1U);
 }
 
 TEST_F(AKeeper, TrustsALengthenedLeaseNoLongerThanTheNextRenewalThatIsSent) {

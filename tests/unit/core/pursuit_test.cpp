@@ -12,19 +12,25 @@ using namespace std::chrono_literals;
 using End = Acquisition::End;
 
 Outcome unreachable(End end) {
-    return {.end = end, .failure = Failure{errc::unreachable, Effect::unknown, "no answer"}};
+    return {.end = end,
+            .failure = Failure{errc::unreachable, Effect::unknown, "no answer"},
+            .contenders = std::vector<Contender>(1)};
+}
+
+Outcome put_out() {
+    return {.end = End::put_out, .contenders = std::vector<Contender>(1)};
 }
 
 TEST(APursuit, GoesOnWithoutALimitAfterItWasPutOut) {
     Pursuit pursuit(std::nullopt, Moment{});
-    EXPECT_TRUE(pursuit.pause_after({.end = End::put_out}, Moment{} + 1h));
+    EXPECT_TRUE(pursuit.pause_after(put_out(), Moment{} + 1h));
     EXPECT_TRUE(pursuit.pause_after(unreachable(End::put_out), Moment{} + 2h));
 }
 
 TEST(APursuit, EndsWithItsPatience) {
     Pursuit pursuit(10s, Moment{});
-    EXPECT_TRUE(pursuit.pause_after({.end = End::put_out}, Moment{} + 9s));
-    EXPECT_FALSE(pursuit.pause_after({.end = End::put_out}, Moment{} + 10s));
+    EXPECT_TRUE(pursuit.pause_after(put_out(), Moment{} + 9s));
+    EXPECT_FALSE(pursuit.pause_after(put_out(), Moment{} + 10s));
 }
 
 TEST(APursuit, TriesAStoreAgainThatCouldNotBeReachedIfATimeWasNamed) {
@@ -46,13 +52,13 @@ TEST(APursuit, EndsWithEverythingElse) {
 
 TEST(APursuit, ComesAgainLessAndLessOftenAndNeverBeyondItsPatience) {
     Pursuit pursuit(10s, Moment{});
-    EXPECT_EQ(pursuit.pause_after({.end = End::put_out}, Moment{}), 10ms);
-    EXPECT_EQ(pursuit.pause_after({.end = End::put_out}, Moment{}), 20ms);
+    EXPECT_EQ(pursuit.pause_after(put_out(), Moment{}), 10ms);
+    EXPECT_EQ(pursuit.pause_after(put_out(), Moment{}), 20ms);
     for (int i = 0; i < 20; ++i) {
-        static_cast<void>(pursuit.pause_after({.end = End::put_out}, Moment{}));
+        static_cast<void>(pursuit.pause_after(put_out(), Moment{}));
     }
-    EXPECT_EQ(pursuit.pause_after({.end = End::put_out}, Moment{}), 1s);
-    EXPECT_EQ(pursuit.pause_after({.end = End::put_out}, Moment{} + 9900ms), 100ms);
+    EXPECT_EQ(pursuit.pause_after(put_out(), Moment{}), 1s);
+    EXPECT_EQ(pursuit.pause_after(put_out(), Moment{} + 9900ms), 100ms);
 }
 
 TEST(APursuit, TellsBeingPutOutAsBusyOrByWhatTheStoreSaid) {

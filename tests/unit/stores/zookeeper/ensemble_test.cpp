@@ -55,11 +55,11 @@ TEST(AnEnsemble, IsUsedAsTheUrlSays) {
 
 TEST(AnEnsemble, HasASessionForEachLeaseATickLongerAndInWholeTicks) {
     const auto one = of("zookeeper://a?tick=500ms");
-    EXPECT_EQ(one.term_of(2s), 2500ms);
-    EXPECT_EQ(one.term_of(1900ms), 2500ms);
-    EXPECT_EQ(one.term_of(2001ms), 3000ms);
-    EXPECT_EQ(one.term_of(1ms), 1000ms);
-    EXPECT_EQ(of("zookeeper://a").term_of(30s), 32s);
+    EXPECT_EQ(one.term_of(2s), 3s);
+    EXPECT_EQ(one.term_of(1900ms), 3s);
+    EXPECT_EQ(one.term_of(2001ms), 3500ms);
+    EXPECT_EQ(one.term_of(1ms), 1500ms);
+    EXPECT_EQ(of("zookeeper://a").term_of(30s), 34s);
 }
 
 TEST(AnEnsemble, TakesNoPrefixThatBeginsWithASlash) {

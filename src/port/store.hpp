@@ -27,6 +27,7 @@ struct Capabilities {
     bool permits = false;         ///< capacities other than all
     bool reenter = false;         ///< joins holds of one owner across processes
     bool enter_together = false;  ///< enter takes several contenders in one atomic request
+    bool lengthens = true;        ///< a lease can become longer than the one it was entered with
     std::chrono::milliseconds longest_lease = std::chrono::hours{24};
     /// What sets that limit, for a sentence: "the session that the servers grant".
     std::string_view longest_lease_is = {};

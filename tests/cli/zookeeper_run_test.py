@@ -59,7 +59,7 @@ class RunOnZookeeper(RunOnAServer, OnZookeeper):
 
     def test_a_lease_above_the_session_is_refused(self):
         words = ["run", "--lease", "50s", "a", "--", "true"]
-        self.assert_refused(words, 64, "50000 ms", "40000 ms", "session")
+        self.assert_refused(words, 64, "50 s", "40 s", "session")
 
 
 class BesideOthers(OnZookeeper):

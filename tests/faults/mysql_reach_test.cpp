@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -177,6 +178,29 @@ TEST_F(MysqlReach, HandOversMeetNoSleeper) {
     EXPECT_EQ(server_.query("SELECT variable_value FROM information_schema.global_status"
                             " WHERE variable_name = 'Innodb_deadlocks'"),
               "0");
+}
+
+/// Who sleeps sees what is told before it is committed: here, one contender after the other.
+TEST_F(MysqlReach, AllWhoAreToldInOneTransactionHearOfIt) {
+    constexpr int readers = 20;
+    const Client holder = connect(server_.url() + "?request_timeout=30s");
+    const Client client = connect(server_.url() + "?request_timeout=30s");
+    auto writer = holder.shared_mutex("orders", {.lease = 30s}).acquire();
+    server_.query(R"(USE locks;
+DELIMITER //
+        CREATE TRIGGER slowly AFTER UPDATE ON holdfast_contenders FOR EACH ROW
+        IF NEW.told_at > OLD.told_at THEN DO SLEEP(0.01); END IF//)");
+    std::vector<std::future<Hold>> waiting;
+    for (int i = 0; i < readers; ++i) {
+        waiting.push_back(std::async(std::launch::async, [&] {
+            return client.shared_mutex("orders", {.lease = 30s}).acquire_shared();
+        }));
+    }
+    ASSERT_TRUE(await([&] { return waiters_of(holder, "orders") == readers; }));
+    const auto released = Clock::now();
+    EXPECT_EQ(writer.release(), Released::in_time);
+    for (auto& one : waiting) one.get();
+    EXPECT_LT(Clock::now() - released, 6s) << "after ten they look by themselves";
 }
 
 /// What Group Replication says when another member wrote the same row.

@@ -214,6 +214,24 @@ TYPED_TEST_P(SqlFaults, ABlackHoleIsAnErrorInTimeAndTheHoldIsTold) {
     EXPECT_TRUE(await([&] { return !client.inspect().size(); }));
 }
 
+/// Its enter is on its way all the time, and is carried out when the way is free.
+TYPED_TEST_P(SqlFaults, OneThatNobodyWantsIsTakenOutHoweverLongTheServerIsAway) {
+    const auto direct = open_store(this->url()).store;
+    const auto store =
+        open_store(this->url_behind("?request_timeout=200ms&connect_timeout=200ms")).store;
+    const Contender unwanted = this->contender();
+    this->proxy_.black_hole();
+    { const auto dropped = store->enter({&unwanted, 1}); }
+    // Whoever waits for an answer serves all; there is none, of any of them.
+    for (int i = 0; i < 4; ++i) EXPECT_FALSE(store->inspect("").get().ok());
+    this->proxy_.pass();
+    EXPECT_TRUE(await([&] {
+        static_cast<void>(store->inspect("").get());
+        return !direct->enter({&unwanted, 1}).get().ok();
+    })) << "it can come in";
+    EXPECT_TRUE(direct->inspect("").get().value().empty());
+}
+
 TYPED_TEST_P(SqlFaults, AHoldWhoseRowIsDeletedByHandIsToldAndTheNextHasALargerFence) {
     const Client client = connect(this->url());
     auto hold = client.mutex("orders", {.lease = 900ms}).acquire();
@@ -278,6 +296,7 @@ REGISTER_TYPED_TEST_SUITE_P(
     AServerThatIsNotThereYetIsWaitedFor, AServerThatStaysAwayIsToldWithTheReason,
     SeveralThatComeAgainWhileTheyWaitLockNobodyOut, ALeaveWhoseReplyIsLostDoesNotTouchTheSuccessor,
     ABlackHoleIsAnErrorInTimeAndTheHoldIsTold,
+    OneThatNobodyWantsIsTakenOutHoweverLongTheServerIsAway,
     AHoldWhoseRowIsDeletedByHandIsToldAndTheNextHasALargerFence, ATableThatMissesAColumnIsNamed,
     TwoThatEnterAtTheSameMomentAreOneHolderAndOneBehindIt, TwentyProcessesCountExactly,
     TwentyProcessesCountExactlyWhileTheServerIsRestarted);

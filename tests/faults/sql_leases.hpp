@@ -7,6 +7,7 @@
 
 #include "port/store.hpp"
 #include "stores/open_store.hpp"
+#include "support/await.hpp"
 
 /// Requests of which a late copy comes after later ones, as a broken connection may bring it: the
 /// same cases for each kind of database. `Site` has the server.
@@ -32,6 +33,9 @@ protected:
     }
     Standing renew(const Ticket& ticket, Extension extension) {
         return store_->renew({&ticket, 1}, extension).get().value().front();
+    }
+    Standing::State standing(const Ticket& ticket) {
+        return store_->standing(ticket).get().value().state;
     }
     std::chrono::milliseconds lease_left(std::size_t place = 0) {
         const auto lines = store_->inspect("").get();
@@ -82,8 +86,24 @@ TYPED_TEST_P(SqlLeases, ALateCopyOfAnEnterShortensNothing) {
     }
 }
 
+/// Who asks is there, also where there is no room yet.
+TYPED_TEST_P(SqlLeases, OneThatWasPassedOverAndAsksIsInLineAgain) {
+    const Ticket first = this->enter(this->contender(all, 'a'));
+    const Ticket passed_over = this->enter(this->contender(all, 'b'));
+    const Ticket next = this->enter(this->contender(all, 'c'));
+    ASSERT_TRUE(this->store_->leave(first).get().ok());
+    ASSERT_TRUE(await([&] { return this->renew(next, 30s).state == Standing::State::admitted; }))
+        << "once the claim time is over";
+    EXPECT_EQ(this->standing(passed_over), Standing::State::waiting);
+    const Ticket last = this->enter(this->contender(all, 'd'));
+    ASSERT_TRUE(this->store_->leave(next).get().ok());
+    EXPECT_EQ(this->standing(last), Standing::State::waiting);
+    EXPECT_EQ(this->renew(passed_over, 30s).state, Standing::State::admitted);
+}
+
 REGISTER_TYPED_TEST_SUITE_P(SqlLeases, ALateCopyOfAnOlderRenewalShortensNothing,
                             ALateCopyOfAWaitersRenewalShortensNothing,
-                            ALateCopyOfAnEnterShortensNothing);
+                            ALateCopyOfAnEnterShortensNothing,
+                            OneThatWasPassedOverAndAsksIsInLineAgain);
 
 }  // namespace holdfast::test

@@ -359,7 +359,7 @@ TEST_F(ZookeeperReplies, AListThatIsRefusedLeavesNobodyInLine) {
         }
         return Verdict::pass;
     });
-    const auto refused = error_of([&] { return user.mutex("orders", brief()).acquire(); });
+    const auto refused = error_of([&] { return user.mutex("orders", brief()).try_acquire(); });
     EXPECT_EQ(refused.code(), errc::unreachable);
     expect_says(refused, "more requests than it can serve");
     EXPECT_EQ(holders("orders"), 0U) << "it is told when its node is gone";

@@ -146,6 +146,7 @@ Standing Ledger::standing(const Ticket& ticket) {
         held && held->fixed.phase == Phase::offered && !held->fixed.over(scene_.now)) {
         return {.state = Standing::State::offered};
     }
+    count_again(page, ticket);
     page.advance();
     page.save();
     if (const auto held = page.holder(ticket.nonce)) {
@@ -155,13 +156,22 @@ Standing Ledger::standing(const Ticket& ticket) {
     const auto number = ticket_of(page, ticket);
     const auto waiter = number ? page.waiter(*number, ticket.nonce) : std::nullopt;
     if (!waiter || waiter->fixed.over(scene_.now)) return {};
-    // Nothing is reserved for one that was passed over, nor under barging: its renewal decides.
-    const bool unreserved =
-        waiter->fixed.phase == Phase::lapsed || page.head().fairness == Fairness::barging;
+    // Nothing is reserved under barging: its renewal decides.
+    const bool unreserved = page.head().fairness == Fairness::barging;
     if (unreserved && page.has_room(waiter->fixed.weight)) {
         return {.state = Standing::State::offered};
     }
     return waiting(page, *number);
+}
+
+/// Who asks is there: it is not passed over any more.
+void Ledger::count_again(LinePage& page, const Ticket& ticket) {
+    const auto number = ticket_of(page, ticket);
+    const auto waiter = number ? page.waiter(*number, ticket.nonce) : std::nullopt;
+    if (!waiter || waiter->fixed.phase != Phase::lapsed || waiter->fixed.over(scene_.now)) return;
+    Record record = waiter->fixed;
+    record.phase = Phase::waiting;
+    page.update(record);
 }
 
 Standing Ledger::renew(const Ticket& ticket, Extension extension) {

@@ -47,6 +47,7 @@ private:
     template <class Extend>
     Standing hear_of(const Ticket& ticket, Extend extend);
     Standing claim(LinePage& page, Record record);
+    void count_again(LinePage& page, const Ticket& ticket);
     std::optional<std::uint64_t> ticket_of(const LinePage& page, const Ticket& ticket);
 
     bool has_tombstone(const Nonce& nonce);

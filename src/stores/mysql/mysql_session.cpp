@@ -45,7 +45,7 @@ void append_call(std::string_view verb, const std::vector<std::string>& words, s
 }
 
 /// A peer that is gone without a word is noticed by the kernel: no query is spent on it.
-void keep_alive(int descriptor) {
+void keep_alive(int descriptor, std::chrono::milliseconds patience) {
     const auto set = [&](int level, int option, int value) {
         setsockopt(descriptor, level, option, &value, sizeof value);
     };
@@ -53,6 +53,7 @@ void keep_alive(int descriptor) {
     set(IPPROTO_TCP, TCP_KEEPIDLE, 2);
     set(IPPROTO_TCP, TCP_KEEPINTVL, 1);
     set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+    set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(patience.count()));
     set(IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
@@ -70,6 +71,12 @@ MysqlSession::MysqlSession(const sql::Address& address, Role role, std::function
     } catch (const Error& error) {
         fail({errc::unreachable, Effect::none, error.what()});
     }
+}
+
+/// The library says goodbye, and would wait for room for that behind a request that nobody reads.
+MysqlSession::~MysqlSession() {
+    const bool under_way = step_ != Step::nothing || state_ == State::broken;
+    if (connection_ && under_way) shutdown(mysql_get_socket(connection_.get()), SHUT_RDWR);
 }
 
 int MysqlSession::descriptor() const noexcept {
@@ -93,7 +100,7 @@ void MysqlSession::take_connection() {
     connecting_.reset();
     if (!outcome->ok()) return fail(outcome->failure());
     connection_ = std::move(*outcome).value();
-    keep_alive(mysql_get_socket(connection_.get()));
+    keep_alive(mysql_get_socket(connection_.get()), address_.request_timeout);
     never_block(mysql_get_socket(connection_.get()));
     stage_ = Stage::greeting;
     send(greeting());
@@ -303,7 +310,7 @@ void MysqlSession::bell_hung() {
 /// An hour: what ends it earlier costs one query. What was seen is not told twice.
 void MysqlSession::sleep_again() {
     std::string seen;
-    for (const std::string& moment : seen_) seen += (seen.empty() ? "" : ",") + moment;
+    for (const std::string& once : seen_) seen += (seen.empty() ? "" : ",") + once;
     std::string text;
     append_call("listen", {role_.client, seen, "3600"}, text);
     send(std::move(text));
@@ -323,8 +330,9 @@ void MysqlSession::woken() {
     std::set<std::string> told;
     for (const auto& row : reply_.rows) {
         if (row.size() != 3) continue;
-        if (!seen_.contains(row[2])) pushes_.push_back(row[0] + " " + row[1]);
-        told.insert(row[2]);
+        const std::string once = row[0] + row[2];
+        if (!seen_.contains(once)) pushes_.push_back(row[0] + " " + row[1]);
+        told.insert(once);
     }
     seen_ = std::move(told);
     sleep_again();

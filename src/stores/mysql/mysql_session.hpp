@@ -30,6 +30,9 @@ public:
     /// `connected` is called, on any thread, when there is something to advance. The address must
     /// outlive this.
     MysqlSession(const sql::Address& address, Role role, std::function<void()> connected);
+    ~MysqlSession() override;
+    MysqlSession(const MysqlSession&) = delete;
+    MysqlSession& operator=(const MysqlSession&) = delete;
 
     State state() const noexcept override { return state_; }
     void advance() override;
@@ -101,6 +104,8 @@ private:
     sql::Reply reply_;
     bool reply_whole_ = false;
     std::optional<sql::ServerError> refusal_;  ///< of a request that is being rolled back
+    /// Whom something was told, and when: several may be told at the same moment, and seen one
+    /// after the other.
     std::set<std::string> seen_;
     std::vector<std::string> pushes_;
     bool awake_ = false;  ///< it is to sleep again

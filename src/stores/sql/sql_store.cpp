@@ -26,6 +26,10 @@ constexpr std::chrono::milliseconds tombstone_time = 1min;
 /// Ends the place of a contender whose enter was sent more than once: a copy may still come.
 constexpr char sent_again = '!';
 
+/// How often one that nobody wants any more is taken out, while that is not answered: each takes up
+/// to the request_timeout.
+constexpr int most_withdrawals = 20;
+
 class SqlStore final : public Store,
                        public SqlWire::Listener,
                        public std::enable_shared_from_this<SqlStore> {
@@ -108,6 +112,7 @@ private:
     Result<Standing> left(const Answer& answer) const;
     void take_back(const Result<std::vector<Entry>>& result, std::span<const Contender> contenders);
     void withdraw(std::span<const Contender> contenders);
+    void withdraw(const Ticket& ticket, int tries = most_withdrawals);
     void settled(const Nonce& nonce, const Standing& standing);
     void ask_for(const Ticket& ticket);
     void woken();
@@ -191,18 +196,22 @@ Result<std::vector<Entry>> SqlStore::entered(const Answer& answer,
 
 /// Takes out what of a request may be in line, or may yet come.
 void SqlStore::withdraw(std::span<const Contender> contenders) {
-    for (const Contender& one : contenders) {
-        leave({one.resource, one.nonce, {}}).then([](const Result<Standing>&) {});
-    }
+    for (const Contender& one : contenders) withdraw(Ticket{one.resource, one.nonce, {}});
+}
+
+/// Does not rest before it is answered. Without a place in the ticket it plants a tombstone.
+void SqlStore::withdraw(const Ticket& ticket, int tries) {
+    leave(ticket).then([weak = weak_from_this(), ticket, tries](const Result<Standing>& result) {
+        const auto self = weak.lock();
+        if (self && !result.ok() && tries > 1) self->withdraw(ticket, tries - 1);
+    });
 }
 
 /// Nobody wants the answer any more.
 void SqlStore::take_back(const Result<std::vector<Entry>>& result,
                          std::span<const Contender> contenders) {
     if (result.ok()) {
-        for (const Entry& entry : result.value()) {
-            leave(entry.ticket).then([](const Result<Standing>&) {});
-        }
+        for (const Entry& entry : result.value()) withdraw(entry.ticket);
     } else if (result.failure().effect == Effect::unknown) {
         withdraw(contenders);
     }

@@ -322,6 +322,8 @@ std::optional<Moment> SqlWire::earliest(std::optional<Moment> until) const {
     const auto also = [&](Moment moment) { first = std::min(first, moment); };
     const auto of_slot = [&](const Slot& slot) {
         if (slot.session->state() == Session::State::opening) also(slot.open_until);
+        // It may be so from the start, and there is nothing to poll for then.
+        if (slot.session->state() == Session::State::broken) also(BootClock::now());
         if (const auto due = slot.session->due()) also(*due);
         if (slot.request) also(slot.request->deadline);
     };

@@ -75,6 +75,7 @@ Capabilities ZookeeperStore::capabilities() const {
             .default_fairness = Fairness::fifo,
             .shared = true,
             .permits = true,
+            .lengthens = false,
             .longest_lease = common_->wire.longest_session(),
             .longest_lease_is = "the longest session that ZooKeeper grants"};
 }

@@ -14,8 +14,8 @@ namespace {
 
 /// How long a client that is closed waits for its sessions to be.
 constexpr auto goodbye_time = 100ms;
-/// What a client is opened with: that of the lease which nobody asked for.
-constexpr auto first_lease = 30s;
+/// What a client is opened with: longer than servers grant, so that they tell what they do.
+constexpr auto first_lease = 24h;
 
 /// Of a node that was read; also when that cannot be known.
 bool is_written_since(std::int64_t zxid, const Reply& reply) {

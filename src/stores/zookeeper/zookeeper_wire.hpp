@@ -39,7 +39,7 @@ public:
     std::optional<Term> term_of(std::int64_t session) const;
     /// As negotiated with the servers.
     std::chrono::milliseconds session_timeout(Term term) const;
-    /// The longest that the servers grant, or a day while nobody has asked for more.
+    /// The longest that the servers grant, at most a day.
     std::chrono::milliseconds longest_session() const;
     /// For what belongs to no session: one that is connected already, if there is one.
     Term any_term() const;

@@ -1,4 +1,5 @@
--- Where one stands that is among the contenders. Its line is locked.
+-- Where one stands that is among the contenders. Its line is locked. Who asks is there: one that
+-- was passed over counts again.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_standing_one(
     IN line_id BINARY(32), IN line_capacity BIGINT,
     IN line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin,
@@ -22,8 +23,9 @@ body: BEGIN
         CALL holdfast_1_answer(its_end, 0, 0, 0, -1);
         LEAVE body;
     END IF;
-    IF its_told_at > 0 THEN
-        UPDATE holdfast_contenders SET told_at = 0 WHERE line = line_id AND nonce = its_nonce;
+    IF its_told_at > 0 OR its_phase = 'lapsed' THEN
+        UPDATE holdfast_contenders SET told_at = 0, phase = IF(phase = 'lapsed', 'waiting', phase)
+            WHERE line = line_id AND nonce = its_nonce;
     END IF;
     -- A claim stands as long as nobody else came for the place.
     IF its_phase <> 'offered' THEN
@@ -35,9 +37,8 @@ body: BEGIN
     CALL holdfast_1_held(line_id, held);
     IF its_phase = 'admitted' THEN
         CALL holdfast_1_answer(its_end, 3, its_ticket, its_fence, -1);
-    -- Nothing is reserved for one that was passed over, nor under barging: its renewal decides.
-    ELSEIF its_phase = 'offered' OR ((its_phase = 'lapsed' OR line_fairness = 'b')
-        AND its_weight <= line_capacity - held) THEN
+    -- Nothing is reserved under barging: its renewal decides.
+    ELSEIF its_phase = 'offered' OR (line_fairness = 'b' AND its_weight <= line_capacity - held) THEN
         CALL holdfast_1_answer(its_end, 2, its_ticket, 0, -1);
     ELSE
         CALL holdfast_1_still_waiting(line_id, '', its_nonce, its_ticket, now_is, its_end);

@@ -109,8 +109,8 @@ BEGIN
     SELECT GET_LOCK(CONCAT('holdfast_', its_client), 1);
 END;
 
--- Sleeps until something is told to the client that is not in `seen` yet (their told_at), and shows
--- all that is told. What is told before the sleep begins is found, also when it is not committed
+-- Sleeps until something is told to the client that is not in `seen` yet (each by nonce and
+-- told_at: several are told at the same moment), and shows all that is told. What is told before the sleep begins is found, also when it is not committed
 -- yet: its session reads so (READ UNCOMMITTED); what comes later ends the sleep. It locks nothing:
 -- it would find a row by an index that whoever has locked the row changes later. Whoever is told
 -- asks for its place then, and waits for the commit by that.
@@ -119,18 +119,20 @@ END;
 -- client. Out of SLEEP() a session wakes by one mutex for all of them, and only when its own hour
 -- is over if the client is gone; that is for the moment in which there is no other session.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_listen(
-    IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN seen MEDIUMTEXT,
-                                                 IN seconds INT)
+    IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
+    IN seen MEDIUMTEXT CHARACTER SET ascii COLLATE ascii_bin, IN seconds INT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE awake VARCHAR(64) CHARACTER SET ascii DEFAULT CONCAT('holdfast_', its_client, '_awake');
     DECLARE news INT;
     -- In this order: what is told with a seat may move to the contenders meanwhile, and not back.
     SELECT COUNT(*) INTO news FROM holdfast_lines
-        WHERE seat_told_to = its_client AND FIND_IN_SET(seat_claim_end, seen) = 0;
+        WHERE seat_told_to = its_client
+            AND FIND_IN_SET(CONCAT(seat_nonce, seat_claim_end), seen) = 0;
     IF news = 0 THEN
         SELECT COUNT(*) INTO news FROM holdfast_contenders
-            WHERE client = its_client AND told_at > 0 AND FIND_IN_SET(told_at, seen) = 0;
+            WHERE client = its_client AND told_at > 0
+                AND FIND_IN_SET(CONCAT(nonce, told_at), seen) = 0;
     END IF;
     IF news = 0 THEN
         IF IS_USED_LOCK(awake) IS NULL THEN

@@ -1,5 +1,5 @@
 -- Where a contender stands, of a line that is locked. Extends nothing; ends whose lease or claim is
--- over.
+-- over. Who asks is there: one that was passed over counts again.
 CREATE OR REPLACE FUNCTION holdfast_1_standing_of(the_line holdfast_lines, one holdfast_contenders,
                                                   now bigint)
 RETURNS text[] LANGUAGE plpgsql AS $$
@@ -8,6 +8,10 @@ BEGIN
         PERFORM holdfast_1_remove(one);
         PERFORM holdfast_1_advance(the_line, now, one.nonce, true);
         RETURN ARRAY['0', '0', '0', '-1'];
+    END IF;
+    IF one.phase = 'lapsed' THEN
+        UPDATE holdfast_contenders SET phase = 'waiting'
+            WHERE line = the_line.id AND nonce = one.nonce;
     END IF;
     -- A claim stands as long as nobody else came for the place.
     IF one.phase <> 'offered' THEN
@@ -18,8 +22,8 @@ BEGIN
     IF one.phase = 'admitted' THEN
         RETURN ARRAY['3', one.ticket::text, one.fence::text, '-1'];
     END IF;
-    -- Nothing is reserved for one that was passed over, nor under barging: its renewal decides.
-    IF one.phase = 'offered' OR ((one.phase = 'lapsed' OR the_line.fairness = 'b')
+    -- Nothing is reserved under barging: its renewal decides.
+    IF one.phase = 'offered' OR (the_line.fairness = 'b'
         AND one.weight <= the_line.capacity - holdfast_1_held(the_line.id)) THEN
         RETURN ARRAY['2', one.ticket::text, '0', '-1'];
     END IF;

@@ -154,7 +154,6 @@ TEST_F(ALedger, PassesALapsedOfferOnAndThePassedOverOneKeepsItsTicket) {
     book.leave(first.ticket);
     book.now += claim_time;
     EXPECT_EQ(book.renew(third.ticket).state, State::admitted);
-    EXPECT_EQ(book.standing(slow.ticket).state, State::waiting);
     book.leave(third.ticket);
     EXPECT_EQ(book.told_to(slow.ticket), std::nullopt)
         << "nobody relies on it until it is heard of";
@@ -174,6 +173,20 @@ TEST_F(ALedger, CountsAPassedOverOneAgainOnceItIsHeardOf) {
     book.leave(third.ticket);
     EXPECT_EQ(book.told_to(slow.ticket), State::offered) << "it stands before the fourth";
     EXPECT_EQ(book.standing(fourth.ticket).state, State::waiting);
+}
+
+TEST_F(ALedger, CountsAPassedOverOneAgainOnceItAsks) {
+    const Entry first = book.enter(contender("a", 1));
+    const Entry second = book.enter(contender("a", 2));
+    const Entry third = book.enter(contender("a", 3));
+    book.leave(first.ticket);
+    book.now += claim_time;
+    EXPECT_EQ(book.renew(third.ticket).state, State::admitted);
+    EXPECT_EQ(book.standing(second.ticket).state, State::waiting);
+    const Entry fourth = book.enter(contender("a", 4));
+    book.leave(third.ticket);
+    EXPECT_EQ(book.standing(fourth.ticket).state, State::waiting);
+    EXPECT_EQ(book.renew(second.ticket).state, State::admitted);
 }
 
 TEST_F(ALedger, LetsAClaimAfterItsTimeStandWhenNobodyElseCame) {

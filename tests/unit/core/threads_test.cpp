@@ -1,6 +1,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -96,12 +97,25 @@ TEST(ThreadsOfAClient, ThatCannotBeMadeAreAnErrorOfTheAcquisition) {
               0);
 }
 
+bool none_is_left() {
+    const auto threads = blocked_signals();
+    return std::ranges::none_of(threads,
+                                [](const auto& one) { return one.first.starts_with("holdfast-"); });
+}
+
+bool looks_at_the_end = false;
+
+/// When libraries are unloaded: behind all that is asked for by std::atexit().
+[[gnu::destructor]] void look_at_the_end() {
+    if (looks_at_the_end) _exit(await(none_is_left, 2s) ? 0 : 1);
+}
+
 TEST(ThreadsOfAClient, EndWithTheProgramAlsoWhenTheClientIsNeverDestroyed) {
     EXPECT_EQ(in_child([] {
+                  looks_at_the_end = true;
                   auto* const mutex = new Mutex(connect("memory:").mutex("jobs"));
                   new Hold(mutex->acquire());
-                  static_cast<void>(std::atexit([] {}));
-                  return 0;
+                  return 2;
               }),
               0);
 }

@@ -339,16 +339,22 @@ void Conversation::take_reply(Incoming arrived, Due& due) {
 void Conversation::stir(Event event, Due& due) {
     if (watches_under_way_ > 0) event.what = Event::What::changed;
     session_.unwatch(event.path);
-    due.push_back([weak = listener_, session = session_.id(), event = std::move(event)] {
-        if (const auto listener = weak.lock()) listener->stirred(session, event.path, event.what);
-    });
+    in_order_.tell(
+        [weak = listener_, session = session_.id(), event = std::move(event)] {
+            const auto listener = weak.lock();
+            if (listener) listener->stirred(session, event.path, event.what);
+        },
+        due);
 }
 
 void Conversation::finish(Request request, Result<std::vector<Reply>> result, std::int64_t session,
                           Due& due) {
-    due.push_back([answered = std::move(request.answered),
-                   answer = Answer{std::move(result), request.repeated, request.sent,
-                                   session}]() mutable { answered(std::move(answer)); });
+    const bool in_order = request.volley.watches;
+    Callback<void()> tell = [answered = std::move(request.answered),
+                             answer = Answer{std::move(result), request.repeated, request.sent,
+                                             session}]() mutable { answered(std::move(answer)); };
+    if (in_order) return in_order_.tell(std::move(tell), due);
+    due.push_back(std::move(tell));
 }
 
 bool Conversation::say_goodbye() noexcept {

@@ -17,6 +17,7 @@
 #include "stores/net/backoff.hpp"
 #include "stores/net/bell.hpp"
 #include "stores/zookeeper/ensemble.hpp"
+#include "stores/zookeeper/in_order.hpp"
 #include "stores/zookeeper/link.hpp"
 #include "stores/zookeeper/operations.hpp"
 #include "stores/zookeeper/session.hpp"
@@ -36,6 +37,8 @@ struct Volley {
     std::chrono::milliseconds lease{0};
     /// A node that is watched no more when it is sent, if it was.
     std::string forgets = {};
+    /// Its answer tells of nodes that are watched: it is told in order with what becomes of them.
+    bool watches = false;
 };
 
 struct Answer {
@@ -137,13 +140,13 @@ private:
     bool may_send() const;
     bool is_needed() const;
     bool has_been_idle(Moment now) const;
-    static void finish(Request request, Result<std::vector<Reply>> result, std::int64_t session,
-                       Due& due);
+    void finish(Request request, Result<std::vector<Reply>> result, std::int64_t session, Due& due);
 
     const Ensemble& ensemble_;
     const net::Bell bell_;
     const std::weak_ptr<Listener> listener_;
     Session session_;
+    InOrder in_order_;
     Link link_;
     net::Backoff backoff_;
     std::size_t server_;             ///< whose turn it is

@@ -120,7 +120,7 @@ void ZookeeperWire::watch(Term term, const std::vector<std::string>& paths, std:
         }
     }
     if (asked.empty()) return;
-    submit(term, {.operations = std::move(operations)},
+    submit(term, {.operations = std::move(operations), .watches = true},
            [this, weak = listener_, term, asked = std::move(asked), since](const Answer& answer) {
                // Whoever listens owns this wire.
                const auto listener = weak.lock();
@@ -152,7 +152,7 @@ void ZookeeperWire::watch_answered(Term term, const std::string& path, std::int6
 
 /// By a look, which needs no right. Newer servers tell nothing of it all the same.
 void ZookeeperWire::watch_unreadable(Term term, const std::string& path) {
-    submit(term, {.operations = {look_at_node(path, Watching::yes)}},
+    submit(term, {.operations = {look_at_node(path, Watching::yes)}, .watches = true},
            [this, weak = listener_, term, path](const Answer& answer) {
                const auto listener = weak.lock();
                if (!listener) return;

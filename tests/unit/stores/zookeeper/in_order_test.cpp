@@ -1,0 +1,43 @@
+#include <functional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "stores/zookeeper/in_order.hpp"
+
+namespace holdfast::zookeeper {
+namespace {
+
+using Due = std::vector<Callback<void()>>;
+
+TEST(InOrder, WhatWasReadFirstIsToldFirstWhicheverTurnComesFirst) {
+    InOrder in_order;
+    std::vector<int> told;
+    Due first_turn;
+    Due second_turn;
+    in_order.tell([&] { told.push_back(1); }, first_turn);
+    in_order.tell([&] { told.push_back(2); }, second_turn);
+    second_turn.front()();
+    EXPECT_EQ(told, (std::vector{1, 2}));
+    first_turn.front()();
+    EXPECT_EQ(told, (std::vector{1, 2})) << "once";
+}
+
+TEST(InOrder, WhatIsReadWhileSomethingIsToldIsToldAfterIt) {
+    InOrder in_order;
+    std::vector<int> told;
+    Due due;
+    Due meanwhile;
+    in_order.tell(
+        [&] {
+            in_order.tell([&] { told.push_back(2); }, meanwhile);
+            meanwhile.front()();
+            told.push_back(1);
+        },
+        due);
+    due.front()();
+    EXPECT_EQ(told, (std::vector{1, 2}));
+}
+
+}  // namespace
+}  // namespace holdfast::zookeeper

@@ -299,7 +299,9 @@ void Common::stirred(std::int64_t session, const std::string& path, Event::What 
     for (const Nonce& nonce : roster.stir(path, ended, session)) {
         const auto member = roster.find(nonce);
         // Somebody has taken it out of line: whoever goes ahead of it is nothing to it any more.
-        if (ended && member && member->node == path) {
+        // With barging the name is no longer what ended, but perhaps what it has got since.
+        const bool in_line = member && !member->is_barging();
+        if (ended && in_line && member->node == path) {
             roster.remove(nonce);
             watchers->call(nonce, {.state = State::gone});
             continue;

@@ -256,6 +256,11 @@ void EtcdWire::authenticated(AnswerTo<messages::AuthenticateRequest> answer) {
         known_ = answer.result.ok() || answer.refusal == Refusal::no_authority;
         if (answer.result.ok()) token_ = answer.result.value().token();
         if (!known_) {
+            // A password that is no longer right is not asked for again at once: each time costs
+            // the server a hash.
+            const Moment now = BootClock::now();
+            keep_alives_.refused(now);
+            watches_.refused(now);
             for (const auto& call : std::exchange(outbox_, {})) {
                 give_up(call, answer.result.failure(), due);
             }

@@ -105,6 +105,8 @@ public:
 
     /// The lease of a lock that asks for none: 30 s, or the longest that the store grants.
     std::chrono::milliseconds usual_lease() const;
+    /// The same of a shared side, where that is less.
+    std::chrono::milliseconds usual_shared_lease() const;
 
     const std::string& owner() const noexcept;
     /// The store's URL without its password.

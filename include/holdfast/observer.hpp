@@ -23,7 +23,8 @@ public:
                           std::chrono::nanoseconds waited);
     virtual void released(std::string_view resource, std::uint64_t fence, Released how);
     virtual void lost(std::string_view resource, std::uint64_t fence, Loss why);
-    /// A renewal or a clean-up in the background failed and will be tried again.
+    /// A renewal or a clean-up in the background failed and will be tried again; or the clock of
+    /// the server has jumped, by which it counts leases.
     virtual void store_failed(std::string_view sentence);
 };
 

@@ -18,7 +18,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* break_examples = R"(Examples:
   holdfast show deploy                              first see who holds it, and with which fence
   holdfast break deploy --fence 1790000000000000    end that hold, and no later one
   holdfast break deploy --fence 0                   end those that hold it by another library than
@@ -93,7 +93,7 @@ CLI::App* add_break(CLI::App& program, BreakOptions& options) {
         ->option_text("N")
         ->required();
     add_store(*command, options.store);
-    command->footer(examples);
+    command->footer(break_examples);
     return command;
 }
 

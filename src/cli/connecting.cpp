@@ -44,12 +44,11 @@ private:
     std::thread listener_;
 };
 
-/// There it takes no longer than to make a thread.
+}  // namespace
+
 bool is_on_this_machine(const std::string& url) {
     return url.empty() || url.starts_with("local:");
 }
-
-}  // namespace
 
 Client connect_unless_ended(const std::string& url, const Signals& signals) {
     if (is_on_this_machine(url)) return connect_to(url);

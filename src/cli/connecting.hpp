@@ -8,6 +8,9 @@
 
 namespace holdfast::cli {
 
+/// Whether it is the embedded store: mostly that answers sooner than a thread is made.
+bool is_on_this_machine(const std::string& url);
+
 /// Connects; a signal that comes meanwhile ends this process at once, for a server may be silent
 /// for seconds, and nothing is held yet.
 Client connect_unless_ended(const std::string& url, const Signals& signals);

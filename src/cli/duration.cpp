@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 
 namespace holdfast::cli {
 namespace {
@@ -48,7 +49,8 @@ std::string show_duration(std::chrono::nanoseconds duration) {
 std::string show_age(std::chrono::nanoseconds age) {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(age).count();
     if (seconds < 120) return fmt::format("{} s", seconds);
-    if (seconds < 120 * 60) return fmt::format("{} min", seconds / 60);
+    constexpr std::int64_t two_hours = 7200;
+    if (seconds < two_hours) return fmt::format("{} min", seconds / 60);
     return fmt::format("{} h", seconds / 3600);
 }
 

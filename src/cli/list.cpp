@@ -13,7 +13,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* list_examples = R"(Examples:
   holdfast list            all that is held or waited for
   holdfast list jobs/      only what starts with jobs/
   holdfast list --json     an array of {"name", "holders": [...], "waiters": [...]}
@@ -50,7 +50,7 @@ CLI::App* add_list(CLI::App& program, ListOptions& options) {
     command->add_option("PREFIX", options.prefix, "Only what starts with this");
     command->add_flag("--json", options.json, "For programs");
     add_store(*command, options.store);
-    command->footer(examples);
+    command->footer(list_examples);
     return command;
 }
 

@@ -36,7 +36,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* program_examples = R"(Examples:
   holdfast run backup -- tar -cf backup.tar data   one at a time on this machine
   holdfast run -n nightly -- ./nightly             give up at once if it runs already
   holdfast list                                    who holds what, and who waits
@@ -196,7 +196,7 @@ int dispatch(Words typed) {
     program.set_version_flag("--version", fmt::format("holdfast {}", version()));
     program.require_subcommand(1);
     program.formatter(std::make_shared<HelpWithUsage>("holdfast COMMAND [OPTION...]"));
-    program.footer(examples);
+    program.footer(program_examples);
     RunOptions run_options;
     ListOptions list_options;
     ShowOptions show_options;

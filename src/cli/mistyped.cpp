@@ -72,10 +72,9 @@ std::optional<std::string> unknown_option(Words ours, const CLI::App& command) {
         const std::string_view word = ours[i];
         if (word == "--") break;
         if (word.size() < 2 || word[0] != '-') continue;
-        const auto unknown =
-            word.starts_with("--")
-                ? unknown_long(command, std::string(word.substr(0, word.find('='))))
-                : unknown_letter(command, word);
+        auto unknown = word.starts_with("--")
+                           ? unknown_long(command, std::string(word.substr(0, word.find('='))))
+                           : unknown_letter(command, word);
         if (unknown) return unknown;
         if (takes_next(command, word)) ++i;
     }

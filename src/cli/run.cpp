@@ -64,7 +64,7 @@ std::vector<std::string> variables_for(const Client& client, const Hold& hold,
 
 /// Known before they are: names and fences, an owner and a URL, none of them longer than its limit.
 std::size_t room_for_variables(const RunOptions& options) {
-    constexpr std::size_t plenty = 32 * 1024;
+    constexpr std::size_t plenty = 32'768;
     constexpr std::size_t for_a_fence = 32;
     return std::accumulate(
         options.names.begin(), options.names.end(),
@@ -207,6 +207,10 @@ private:
     pid_t process_ = 0;
 };
 
+std::chrono::milliseconds usual_lease(const Client& client, const RunOptions& options) {
+    return options.side == Side::shared ? client.usual_shared_lease() : client.usual_lease();
+}
+
 int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pact, pid_t warden) {
     const Steps steps(options.verbose);
     const Client client = connect_unless_ended(options.store, signals);
@@ -214,7 +218,7 @@ int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pac
         pact.leave_with_warden(life.get());
     }
     steps.tell("connected to " + client.store());
-    pact.set_lease(options.lock.lease.value_or(client.usual_lease()));
+    pact.set_lease(options.lock.lease.value_or(usual_lease(client, options)));
     if (options.kill_after > pact.lease() / 2) {
         throw Error(errc::invalid_argument, std::string("--kill-after ") + kill_after_too_long);
     }

@@ -8,7 +8,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* run_examples = R"(Examples:
   holdfast run backup -- tar -cf backup.tar data       one at a time on this machine
   holdfast run -n nightly -- ./nightly                 give up at once if it runs already
   holdfast run -w 30s deploy -- make deploy            wait for at most 30 seconds
@@ -178,7 +178,7 @@ CLI::App* add_run(CLI::App& program, RunOptions& options) {
     add_ending(*command, options);
     add_command(*command, options);
     command->add_flag("--verbose", options.verbose, "Tell each step, with its time");
-    command->footer(examples);
+    command->footer(run_examples);
     command->callback([&options] { check_together(options); });
     return command;
 }

@@ -11,7 +11,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* schema_examples = R"(Examples:
   holdfast schema postgres://app@db/shop | psql shop
   holdfast schema mysql://app@db/shop | mysql shop
 
@@ -31,7 +31,7 @@ CLI::App* add_schema(CLI::App& program, SchemaOptions& options) {
         program.add_subcommand("schema", "Print what a store needs in its database");
     command->formatter(std::make_shared<HelpWithUsage>("holdfast schema [URL]"));
     add_store_or_word(*command, options.store);
-    command->footer(examples);
+    command->footer(schema_examples);
     return command;
 }
 

@@ -17,7 +17,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* show_examples = R"(Examples:
   holdfast show deploy            who holds it, since when and where, and who waits in which order
   holdfast show deploy --json     as list --json, and "host", "pid", "age_ms", "foreign"
   holdfast show -- -deploy        a name that starts with a dash
@@ -85,7 +85,7 @@ CLI::App* add_show(CLI::App& program, ShowOptions& options) {
     add_name(*command, options.name);
     command->add_flag("--json", options.json, "For programs");
     add_store(*command, options.store);
-    command->footer(examples);
+    command->footer(show_examples);
     return command;
 }
 

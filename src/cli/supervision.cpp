@@ -33,7 +33,7 @@ constexpr std::chrono::nanoseconds left_when_renewed(std::chrono::nanoseconds le
 }
 
 /// How soon it is looked again for a renewal that is due.
-constexpr std::chrono::nanoseconds between_looks(std::chrono::nanoseconds lease) {
+constexpr std::chrono::nanoseconds between_questions(std::chrono::nanoseconds lease) {
     return lease / 50;
 }
 
@@ -256,7 +256,7 @@ bool Supervision::was_killed_with_warden(std::optional<int> status) const {
 void Supervision::look_at_hold(BootTime now) {
     if (!hold_.held() || hold_.lost().stop_requested()) return on_loss();
     next_look_ = now + std::clamp(hold_.remaining() - left_when_renewed(lease_),
-                                  between_looks(lease_), lease_ - left_when_renewed(lease_));
+                                  between_questions(lease_), lease_ - left_when_renewed(lease_));
     if (options_.on_lost == OnLost::ignore) return;
     // Lengthened, it may be short again at any moment; never shorter than by a renewal from now on.
     const BootTime by_renewal = now + lease_ - 2 * reserve(lease_);

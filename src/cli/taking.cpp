@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <optional>
 #include <stop_token>
 #include <thread>
 
 #include <fmt/format.h>
 
+#include "cli/connecting.hpp"
 #include "cli/progress.hpp"
 
 namespace holdfast::cli {
@@ -35,11 +37,14 @@ struct OnePermit {
     }
 };
 
-/// While it lives, the first signal stops what has its token. Meanwhile it shows how the wait goes.
+/// How long a signal waits for a store before it is obeyed all the same.
+constexpr int patience_once_signalled = 1000;
+
+/// While it lives, the first signal stops what has its token.
 class StopOnSignal {
 public:
-    StopOnSignal(const Signals& signals, Progress& progress)
-        : listener_([this, &signals, &progress] { listen(signals, progress); }) {}
+    explicit StopOnSignal(const Signals& signals)
+        : listener_([this, &signals] { listen(signals); }) {}
     ~StopOnSignal() { finish(); }
     StopOnSignal(const StopOnSignal&) = delete;
     StopOnSignal& operator=(const StopOnSignal&) = delete;
@@ -56,19 +61,26 @@ public:
     }
 
 private:
-    void listen(const Signals& signals, Progress& progress) {
+    void listen(const Signals& signals) {
         std::array<pollfd, 2> sources{pollfd{finished_.descriptor(), POLLIN, 0},
                                       pollfd{signals.descriptor(), POLLIN, 0}};
         while (sources[0].revents == 0) {
-            poll(sources.data(), sources.size(), progress.milliseconds_to_next());
-            progress.show();
+            poll(sources.data(), sources.size(), -1);
             // A child that ends now is the warden's matter.
             if (const auto arrived = signals.next(); arrived && arrived->number != SIGCHLD) {
-                signal_ = arrived->number;
-                stop_.request_stop();
-                return;
+                return obey(arrived->number);
             }
         }
+    }
+
+    /// What is stopped leaves the line. If even that is too much for the store, its lease is for
+    /// that.
+    void obey(int signal) {
+        signal_ = signal;
+        stop_.request_stop();
+        if (is_stop(signal)) return;
+        pollfd finished{finished_.descriptor(), POLLIN, 0};
+        if (poll(&finished, 1, patience_once_signalled) == 0) die_by(signal);
     }
 
     std::stop_source stop_;
@@ -76,6 +88,58 @@ private:
     std::optional<int> signal_;
     std::thread listener_;
 };
+
+/// While it lives, it shows how the wait goes. On a thread of its own: a look at the store takes as
+/// long as the store likes.
+class ShownProgress {
+public:
+    explicit ShownProgress(const Circumstances& here) : progress_(here.client, here.options) {
+        if (progress_.milliseconds_to_next() < 0) return;
+        shower_ = std::thread([this] { show(); });
+    }
+    ~ShownProgress() {
+        if (!shower_.joinable()) return;
+        finished_.set();
+        shower_.join();
+    }
+    ShownProgress(const ShownProgress&) = delete;
+    ShownProgress& operator=(const ShownProgress&) = delete;
+
+private:
+    void show() {
+        pollfd finished{finished_.descriptor(), POLLIN, 0};
+        while (poll(&finished, 1, progress_.milliseconds_to_next()) == 0) progress_.show();
+    }
+
+    Progress progress_;
+    Event finished_;
+    std::thread shower_;
+};
+
+/// What `take(token)` has taken. Stopped like any job it lets go of that, and takes it again when
+/// it is continued.
+template <class Take>
+Attempt unless_signalled(const Circumstances& here, Take take) {
+    for (;;) {
+        StopOnSignal stop(here.signals);
+        Attempt attempt;
+        std::exception_ptr failure;
+        try {
+            attempt = take(stop.token());
+        } catch (const Error&) {
+            failure = std::current_exception();
+        }
+        // While the signal is still listened to, for it waits for the store.
+        if (stop.token().stop_requested()) attempt = {};
+        const auto signal = stop.finish();
+        if (!signal && failure) std::rethrow_exception(failure);
+        if (!signal) return attempt;
+        if (!is_stop(*signal)) throw EndedBySignal{*signal};
+        attempt = {};
+        here.steps.tell("out of line while stopped");
+        stop_by(*signal);
+    }
+}
 
 /// How long to wait from now on, when it began then.
 std::optional<std::chrono::nanoseconds> patience_left(const RunOptions& options,
@@ -99,18 +163,11 @@ Attempt wait_for(Lock& lock, std::optional<std::chrono::nanoseconds> patience,
 
 template <class Lock>
 Attempt take_when_free(Lock& lock, const Circumstances& here) {
-    for (;;) {
+    return unless_signalled(here, [&](const std::stop_token& stop) {
         here.steps.tell("waiting for " + here.options.all_names());
-        Progress progress(here.client, here.options);
-        StopOnSignal stop(here.signals, progress);
-        Attempt attempt = wait_for(lock, patience_left(here.options, here.began), stop.token());
-        const auto signal = stop.finish();
-        if (!signal) return attempt;
-        if (!is_stop(*signal)) throw EndedBySignal{*signal};
-        attempt = {};
-        here.steps.tell("out of line while stopped");
-        stop_by(*signal);
-    }
+        const ShownProgress shown(here);
+        return wait_for(lock, patience_left(here.options, here.began), stop);
+    });
 }
 
 /// Where there are none, there is no read-write lock either, and nobody that is a writer of one.
@@ -125,14 +182,18 @@ bool has_readers(const Client& client, const std::string& name) {
     }
 }
 
-/// Mostly it is free: then there is no thread to be started for the signals.
+/// Mostly it is free: then nothing need be said of any waiting.
 template <class Lock>
-Attempt take_at_once(Lock& lock, const RunOptions& options) {
+Attempt take_at_once(Lock& lock, const Circumstances& here) {
     try {
-        return lock.try_acquire();
+        // Not worth a thread that hears signals.
+        if (is_on_this_machine(here.options.store)) return lock.try_acquire();
+        return unless_signalled(here, [&](const std::stop_token& stop) {
+            return lock.try_acquire_for(std::chrono::nanoseconds::zero(), stop);
+        });
     } catch (const Error& error) {
         // Whoever named a time to wait waits for the store, too.
-        const bool patient = options.patience > std::chrono::nanoseconds::zero();
+        const bool patient = here.options.patience > std::chrono::nanoseconds::zero();
         if (error.code() != errc::unreachable || !patient) throw;
         return {};
     }
@@ -140,7 +201,7 @@ Attempt take_at_once(Lock& lock, const RunOptions& options) {
 
 template <class Lock>
 Attempt take(Lock lock, const Circumstances& here) {
-    if (Attempt at_once = take_at_once(lock, here.options)) return at_once;
+    if (Attempt at_once = take_at_once(lock, here)) return at_once;
     if (here.options.patience == std::chrono::nanoseconds::zero()) return {};
     return take_when_free(lock, here);
 }

@@ -54,6 +54,7 @@ Acquisition::Action Acquisition::on(Entered& event) {
         if (event.result.failure().effect == Effect::none) {
             for (std::size_t i = current_; i < parts_.size(); ++i) parts_[i].where = Where::outside;
         }
+        if (give_up_as_ == End::stopped) return finish(End::stopped);
         return fail(event.result.failure());
     }
     auto& entries = event.result.value();

@@ -141,6 +141,11 @@ std::chrono::milliseconds Client::usual_lease() const {
     return core::usual_lease(context_->store().capabilities().longest_lease);
 }
 
+std::chrono::milliseconds Client::usual_shared_lease() const {
+    const auto longest = context_->store().capabilities().longest_shared_lease;
+    return std::min(usual_lease(), core::usual_lease(longest));
+}
+
 const std::string& Client::owner() const noexcept {
     return context_->owner();
 }

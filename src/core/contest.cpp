@@ -6,14 +6,23 @@
 
 namespace holdfast::inline v0::core {
 
+using namespace std::chrono_literals;
 using Do = Acquisition::Do;
 using End = Acquisition::End;
 
+namespace {
+
+/// How long whoever is stopped waits for a store. One that answers at all does so by then, mostly;
+/// what comes later is taken out of line in the background.
+constexpr auto patience_once_stopped = 250ms;
+
+}  // namespace
+
 Contest::Contest(std::shared_ptr<Context> context, Request request)
     : context_(std::move(context)),
+      stop_(std::move(request.stop)),
       machine_(std::move(request.contenders), context_->store().capabilities().enter_together),
       patience_(request.patience),
-      stop_(std::move(request.stop)),
       began_(request.began) {}
 
 Contest::Event Contest::beginning() const {
@@ -235,14 +244,28 @@ private:
                     event = await_event();
                     break;
                 default:
-                    perform(action, [&event](auto pending, auto to_event) {
-                        event = to_event(std::move(pending).get());
-                    });
+                    event = answer_to(action);
+                    // What the answer brings is looked at in the knowledge of that.
+                    if (stop_.stop_requested()) resume(Acquisition::Stopped{});
             }
         }
     }
 
     void wake() override { context_->store().wire().signal(waiter_); }
+
+    Event answer_to(const Action& action) {
+        std::optional<Event> event;
+        perform(action, [this, &event](auto pending, auto to_event) {
+            event = to_event(await_answer(std::move(pending)));
+        });
+        return *std::move(event);
+    }
+
+    template <class T>
+    Result<T> await_answer(Pending<T> pending) {
+        if (!stop_.stop_possible()) return std::move(pending).get();
+        return std::move(pending).get(stop_, patience_once_stopped);
+    }
 
     Event await_event() {
         for (;;) {
@@ -254,8 +277,8 @@ private:
     void leave(std::span<const Ticket> tickets) {
         const bool silent = how_it_ended() == End::failed || how_it_ended() == End::put_out;
         if (!silent) {
-            const Moment until = context_->clock().now() + lease();
-            context_->give_back(tickets, lease(), until);
+            const auto patience = how_it_ended() == End::stopped ? patience_once_stopped : lease();
+            context_->give_back(tickets, lease(), context_->clock().now() + patience);
             return;
         }
         // A caller who is to hear of a failure need not wait for another one.

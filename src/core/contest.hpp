@@ -73,6 +73,7 @@ protected:
     Acquisition::End how_it_ended() const { return machine_.end(); }
 
     const std::shared_ptr<Context> context_;
+    const std::stop_token stop_;
 
 private:
     struct PostStop {
@@ -95,7 +96,6 @@ private:
 
     Acquisition machine_;
     const std::optional<std::chrono::nanoseconds> patience_;
-    const std::stop_token stop_;
     const Moment began_;
     std::shared_ptr<HoldState> hold_;
     std::vector<std::shared_ptr<Kept>> kept_;  ///< one for each contender

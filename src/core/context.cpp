@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -52,6 +53,8 @@ constexpr auto patience_at_exit = 500ms;
 struct Registry {
     std::mutex mutex;
     std::vector<std::weak_ptr<Context>> contexts;
+    std::set<std::string> urls;  ///< of clients there were, as far as they are remembered
+    std::vector<std::shared_ptr<Context>> left;  ///< at the program's end
 };
 
 Registry& registry() {
@@ -61,7 +64,10 @@ Registry& registry() {
 
 /// Libraries are unloaded after this: no thread of ours may be inside one.
 void end_all() {
-    std::vector<std::shared_ptr<Context>> alive;
+    static std::atomic<bool> ended{false};
+    if (ended.exchange(true)) return;
+    // What is left may still be used by its owner, or by a thread that did not end: it stays.
+    auto& alive = registry().left;
     {
         const std::lock_guard guard(registry().mutex);
         for (const auto& weak : registry().contexts) {
@@ -70,14 +76,15 @@ void end_all() {
     }
     for (const auto& context : alive) context->end();
     await_threads(patience_at_exit);
-    // What is left may still be used by its owner, or by a thread that did not end.
-    for (auto& context : alive) new std::shared_ptr<Context>(std::move(context));
 }
 
 void ended_at_exit(const std::shared_ptr<Context>& context) {
-    static const int asked = std::atexit(end_all);
-    static_cast<void>(asked);
     const std::lock_guard guard(registry().mutex);
+    // What is asked for last comes first. A client may have brought in a library, or used one for
+    // the first time (OpenSSL): the threads must end before that does. Another one like it cannot.
+    constexpr std::size_t most_urls = 256;
+    auto& urls = registry().urls;
+    if (urls.size() < most_urls && urls.insert(context->url()).second) std::atexit(end_all);
     std::erase_if(registry().contexts, [](const auto& weak) { return weak.expired(); });
     registry().contexts.push_back(context);
 }
@@ -102,7 +109,7 @@ std::shared_ptr<Context> Context::make(Parts parts) {
                 if (context->inherited()) {
                     new std::shared_ptr<Context>(std::move(inner));
                 } else {
-                    context->close();
+                    close(inner);
                     inner.reset();
                 }
             }};
@@ -131,13 +138,25 @@ void Context::end() noexcept {
     store().wire().end();
 }
 
-void Context::close() noexcept {
-    if (!inside_callback()) {
-        // A leave that is on its way is worth a moment: its place would stand idle for a lease.
-        std::unique_lock lock(clean_ups_mutex_);
-        fewer_clean_ups_.wait_for(lock, parts_.goodbye, [this] { return clean_ups_ == 0; });
+/// A leave that is on its way is worth a moment: its place would stand idle for a lease. A thread
+/// of ours may be the one that is to send it, and leaves the waiting to another.
+void Context::close(const std::shared_ptr<Context>& context) noexcept {
+    const auto say_goodbye = [](Context& one) {
+        one.await_clean_ups(one.parts_.goodbye);
+        one.end();
+    };
+    if (!must_not_wait()) return say_goodbye(*context);
+    if (context->await_clean_ups({})) return context->end();
+    try {
+        start_thread("hf-goodbye", [context, say_goodbye] { say_goodbye(*context); }).detach();
+    } catch (const std::exception&) {
+        context->end();
     }
-    end();
+}
+
+bool Context::await_clean_ups(std::chrono::milliseconds at_most) {
+    std::unique_lock lock(clean_ups_mutex_);
+    return fewer_clean_ups_.wait_for(lock, at_most, [this] { return clean_ups_ == 0; });
 }
 
 void Context::make_ready() {
@@ -175,7 +194,7 @@ Released Context::give_back(std::span<const Ticket> tickets, std::chrono::millis
     answers.reserve(tickets.size());
     // A store that works on the caller's own thread has failed by now when it does not answer: once
     // is enough.
-    bool silent = inside_callback();
+    bool silent = must_not_wait();
     for (const Ticket& ticket : tickets) {
         if (silent) break;
         answers.push_back(store().leave(ticket));
@@ -196,7 +215,7 @@ Released Context::give_back(std::span<const Ticket> tickets, std::chrono::millis
 }
 
 struct Context::CleanUp {
-    CleanUp(std::shared_ptr<Context> in, Ticket whom, Moment until)
+    CleanUp(std::weak_ptr<Context> in, Ticket whom, Moment until)
         : context(std::move(in)), ticket(std::move(whom)), give_up(until) {}
     ~CleanUp() {
         const auto alive = context.lock();
@@ -247,6 +266,10 @@ void Context::report(const Failure& failure) {
     telling().post([observer = parts_.options.observer, sentence = failure.sentence] {
         observer->store_failed(sentence);
     });
+}
+
+bool must_not_wait() noexcept {
+    return inside_callback() || on_thread_of_ours();
 }
 
 void throw_failure(std::string_view name, const Failure& failure) {

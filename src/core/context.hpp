@@ -70,8 +70,8 @@ public:
     /// Has the threads that a hold needs, or throws Error.
     void make_ready();
 
-    /// Takes contenders out of line, all at once, and waits for the answers until then at most.
-    /// What was not answered is taken out in the background.
+    /// Takes contenders out of line, all at once, and waits for the answers until then at most,
+    /// or not at all where that must not be. What was not answered is taken out in the background.
     Released give_back(std::span<const Ticket> tickets, std::chrono::milliseconds lease,
                        Moment until);
     /// Takes a contender out of line in the background, again and again until the store has
@@ -85,7 +85,9 @@ private:
     struct CleanUp;
 
     explicit Context(Parts parts);
-    void close() noexcept;
+    static void close(const std::shared_ptr<Context>& context) noexcept;
+    /// Whether none is left.
+    bool await_clean_ups(std::chrono::milliseconds at_most);
     void try_take_out(const std::shared_ptr<CleanUp>& clean_up);
     void report(const Failure& failure);
 
@@ -101,6 +103,10 @@ private:
     std::size_t clean_ups_ = 0;
     std::shared_ptr<Keeper> keeper_;
 };
+
+/// Whether somebody's news, or somebody's renewal, waits for this thread to go on: inside a
+/// callback of a store, and wherever a user's callback runs on a thread of ours.
+bool must_not_wait() noexcept;
 
 /// `resource: what the store said`.
 [[noreturn]] void throw_failure(std::string_view name, const Failure& failure);

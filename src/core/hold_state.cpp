@@ -69,14 +69,20 @@ std::stop_token HoldState::lost() const noexcept {
 }
 
 bool HoldState::lengthen(std::chrono::milliseconds lease) noexcept {
-    if (!held() || inside_callback()) return false;
+    if (!held() || must_not_wait()) return false;
     const auto longest = context_->store().capabilities().longest_lease;
     return context_->keeper().lengthen(kept_, std::min(lease, longest));
 }
 
 Released HoldState::release() noexcept {
     if (inherited()) return Released::unknown;
-    const std::lock_guard guard(release_mutex_);
+    std::unique_lock lock(release_mutex_, std::defer_lock);
+    if (!must_not_wait()) {
+        lock.lock();
+    } else if (!lock.try_lock()) {
+        // Another thread gives it back, and may wait for the store.
+        return Released::unknown;
+    }
     if (!released_) {
         released_ = give_back();
         if (auto* observer = context_->observer()) {

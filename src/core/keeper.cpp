@@ -9,10 +9,31 @@ namespace holdfast::inline v0::core {
 
 namespace {
 
-/// So that one request never stalls a store for everybody else.
-constexpr std::size_t largest_batch = 500;
-
 constexpr std::chrono::milliseconds time_to_stop{1000};
+
+/// Of a batch that was refused. One among 500 is alone after the third time, before anybody is
+/// lost; and where all are refused for a while, a client does not drown its store in requests.
+constexpr std::size_t smaller(std::size_t batch) {
+    return std::max<std::size_t>(batch / 8, 1);
+}
+
+std::string in_seconds(std::chrono::microseconds time) {
+    const auto tenths = std::chrono::duration_cast<std::chrono::milliseconds>(time).count() / 100;
+    return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
+
+/// What a jump of the server's clock means.
+Failure jumped(const std::string& store, std::chrono::microseconds by) {
+    if (by.count() > 0) {
+        return {errc::unreachable, Effect::none,
+                store + ": the server's clock went forward by " + in_seconds(by) +
+                    ", so leases ended early; all are renewed at once, to tell which; let it be "
+                    "slewed, not set"};
+    }
+    return {errc::unreachable, Effect::none,
+            store + ": the server's clock went back by " + in_seconds(-by) +
+                ", so a dead holder keeps its place for as much longer; let it be slewed, not set"};
+}
 
 }  // namespace
 
@@ -178,19 +199,20 @@ void Keeper::renew_due() {
 std::vector<Keeper::Batch> Keeper::take_due() {
     const std::lock_guard guard(mutex_);
     const Moment now = clock_.now();
-    std::map<std::chrono::milliseconds, Batch> by_lease;
+    std::map<std::pair<std::chrono::milliseconds, std::size_t>, Batch> alike;
     std::vector<Batch> batches;
     while (!renewals_.empty()) {
         const auto first = renewals_.begin();
         const auto& kept = first->second;
         if (first->first > now + renewal_window(kept->lease_)) break;
-        Batch& batch = by_lease[kept->lease_];
+        const std::size_t company = kept->company_;
+        Batch& batch = alike[{kept->lease_, company}];
         kept->renewal_.reset();
         batch.push_back(std::move(first->second));
         renewals_.erase(first);
-        if (batch.size() == largest_batch) batches.push_back(std::exchange(batch, {}));
+        if (batch.size() == company) batches.push_back(std::exchange(batch, {}));
     }
-    for (auto& [lease, batch] : by_lease) {
+    for (auto& [like, batch] : alike) {
         if (!batch.empty()) batches.push_back(std::move(batch));
     }
     return batches;
@@ -220,22 +242,52 @@ void Keeper::answered(const Batch& batch, Moment sent, std::chrono::milliseconds
         Standing standing;
     };
     std::vector<News> news;
+    std::optional<Failure> trouble;
     {
         const std::lock_guard guard(mutex_);
+        // First: these were renewed by that clock already.
+        trouble = result.ok() ? look_at_clock(sent, result) : result.failure();
         last_failure_ = result.ok() ? std::string() : result.failure().sentence;
         for (std::size_t i = 0; i < batch.size(); ++i) {
             Kept& kept = *batch[i];
             if (!kept.deadline_) continue;  // forgotten meanwhile
             if (!result.ok()) {
+                if (result.failure().code != errc::unreachable) {
+                    kept.company_ = smaller(batch.size());
+                }
                 schedule_renewal(kept, batch[i], clock_.now() + renewal_retry(kept.lease_));
                 continue;
             }
+            kept.company_ = largest_batch;
             const Standing standing = take_answer(batch[i], sent, lease, result.value()[i]);
             if (auto listener = kept.listener_.lock()) news.push_back({listener, kept, standing});
         }
     }
-    if (!result.ok()) renewal_failed_(result.failure());
+    if (trouble) renewal_failed_(*trouble);
     for (const News& one : news) one.listener->renewed(one.kept, one.standing);
+}
+
+std::optional<Failure> Keeper::look_at_clock(Moment sent,
+                                             const Result<std::vector<Standing>>& result) {
+    const auto told = std::ranges::find_if(
+        result.value(), [](const Standing& one) { return one.server_clock.has_value(); });
+    if (told == result.value().end()) return std::nullopt;
+    const auto jump = server_clock_.heard(sent, clock_.now(), *told->server_clock);
+    if (jump.count() > 0) renew_all_now();
+    if (jump.count() == 0) return std::nullopt;
+    return jumped(store_.description(), jump);
+}
+
+/// So that what has ended early is told now, and not a third of a lease later.
+void Keeper::renew_all_now() {
+    const Moment now = clock_.now();
+    Kept::Agenda waiting;
+    waiting.swap(renewals_);
+    for (auto& [due, kept] : waiting) {
+        Kept& one = *kept;
+        one.renewal_ = renewals_.emplace(std::min(due, now), std::move(kept));
+    }
+    arm_renewal();
 }
 
 /// What the answer means to the one that it is about: a hold is kept by `admitted` with its own

@@ -13,12 +13,16 @@
 #include <vector>
 
 #include "core/alarm.hpp"
+#include "core/server_clock.hpp"
 #include "port/contender.hpp"
 #include "port/store.hpp"
 
 namespace holdfast::inline v0::core {
 
 class Kept;
+
+/// So that one request never stalls a store for everybody else.
+inline constexpr std::size_t largest_batch = 500;
 
 /// Whoever wants to know how a kept contender fares. Called with no lock held.
 class KeptListener {
@@ -55,6 +59,9 @@ private:
     std::optional<std::uint64_t> fence_;  ///< of one that is admitted
     Moment admitted_at_{};                ///< when that was answered
     std::weak_ptr<KeptListener> listener_;
+    /// How many it is renewed with at the most. Fewer, and in the end it alone, when the store
+    /// refused them: one of the others may be why.
+    std::size_t company_ = largest_batch;
     std::optional<Agenda::iterator> renewal_;
     std::optional<Agenda::iterator> deadline_;
 };
@@ -67,7 +74,8 @@ class Keeper : public std::enable_shared_from_this<Keeper> {
 public:
     using OnFailure = Callback<void(const Failure&)>;
 
-    /// Everything must outlive the keeper. `renewal_failed` is called on the renewing thread.
+    /// Everything must outlive the keeper. `renewal_failed` is called on the renewing thread, also
+    /// when the server's clock has jumped.
     Keeper(Store& store, const Clock& clock, Alarm& renewing, Alarm& telling,
            OnFailure renewal_failed);
 
@@ -101,6 +109,8 @@ private:
     void send(Batch batch);
     void answered(const Batch& batch, Moment sent, std::chrono::milliseconds lease,
                   const Result<std::vector<Standing>>& result);
+    std::optional<Failure> look_at_clock(Moment sent, const Result<std::vector<Standing>>& result);
+    void renew_all_now();
     Standing take_answer(const std::shared_ptr<Kept>& kept, Moment sent,
                          std::chrono::milliseconds lease, const Standing& standing);
     void tell_overdue();
@@ -125,6 +135,7 @@ private:
     mutable std::mutex mutex_;
     bool closed_ = false;
     std::string last_failure_;
+    ServerClock server_clock_;
     Kept::Agenda renewals_;
     Kept::Agenda deadlines_;
     Moment renewal_armed_ = Moment::max();

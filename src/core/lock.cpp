@@ -90,6 +90,8 @@ Lock::Lock(std::shared_ptr<Context> context, std::vector<std::string> names, For
     context_->refuse_inherited(name);
     const Capabilities store = context_->store().capabilities();
     lease_ = options_.lease.value_or(usual_lease(store.longest_lease));
+    shared_lease_ =
+        std::min(lease_, options_.lease.value_or(usual_lease(store.longest_shared_lease)));
     check_lease(name, lease_, store);
     if (capacity_ == 0 || capacity_ > all) {
         refuse(errc::invalid_argument, name,
@@ -109,6 +111,7 @@ Request Lock::request(std::uint64_t weight, Patience patience) const {
     context_->refuse_inherited(names_.front());
     check_weight(weight);
     Request request;
+    const bool reads = form_ == Form::read_write && weight < capacity_;
     request.contenders.reserve(names_.size());
     for (const std::string& name : names_) {
         request.contenders.push_back({.resource = context_->prefix() + name,
@@ -120,7 +123,7 @@ Request Lock::request(std::uint64_t weight, Patience patience) const {
                                       .fairness = options_.fairness.value_or(
                                           context_->store().capabilities().default_fairness),
                                       .patience = patience,
-                                      .lease = lease_,
+                                      .lease = reads ? shared_lease_ : lease_,
                                       .reenter = options_.reenter,
                                       .host = context_->host(),
                                       .pid = context_->pid()});
@@ -157,9 +160,8 @@ Attempt Lock::try_acquire(std::uint64_t weight) const {
 Attempt Lock::try_acquire_for(std::uint64_t weight, std::chrono::nanoseconds patience,
                               std::stop_token stop) const {
     check_patience(patience);
-    if (patience.count() == 0) return try_acquire(weight);
-    return attempt(
-        core::acquire(context_, with(request(weight, Patience::wait), patience, std::move(stop))));
+    const auto kind = patience.count() == 0 ? Patience::none : Patience::wait;
+    return attempt(core::acquire(context_, with(request(weight, kind), patience, std::move(stop))));
 }
 
 void Lock::async_acquire(std::uint64_t weight, std::optional<std::chrono::nanoseconds> patience,

@@ -52,6 +52,7 @@ private:
     std::uint64_t capacity_;
     LockOptions options_;
     std::chrono::milliseconds lease_{0};
+    std::chrono::milliseconds shared_lease_{0};  ///< of a reader
 };
 
 /// What stands behind a public lock object is leaked in a forked child, untouched.

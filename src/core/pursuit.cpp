@@ -105,7 +105,11 @@ void acquire_async(const std::shared_ptr<Context>& context, Request request,
                    Callback<void(Outcome)> done) {
     context->make_ready();
     request.began = context->clock().now();
-    std::make_shared<AsyncPursuit>(context, std::move(request), std::move(done))->contend();
+    const auto pursuit =
+        std::make_shared<AsyncPursuit>(context, std::move(request), std::move(done));
+    if (!must_not_wait()) return pursuit->contend();
+    // A store may take its time, and what was given back here before goes the same way: first.
+    context->renewing().post([pursuit] { pursuit->contend(); });
 }
 
 }  // namespace holdfast::inline v0::core

@@ -96,6 +96,9 @@ struct Standing {
     /// Told to the stand-by, and to some behind it for a moment after that: nothing will be pushed
     /// when the lease or claim ahead of it merely ends, so ask again after this long.
     std::optional<std::chrono::nanoseconds> look_again = std::nullopt;
+    /// What the clock that leases are counted by said when a renewal was dealt with, where that is
+    /// a server's.
+    std::optional<std::chrono::microseconds> server_clock = std::nullopt;
 };
 
 /// The answer to enter, one for each contender that was looked at.

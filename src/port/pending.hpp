@@ -1,9 +1,11 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <utility>
 #include <variant>
 
@@ -54,6 +56,30 @@ private:
 
     Result<T> wait(std::optional<Moment> until) {
         wire_.wait(waiter_, until);
+        return take();
+    }
+
+    Result<T> wait(std::optional<Moment> until, const std::stop_token& stop,
+                   std::chrono::nanoseconds once_stopped) {
+        {
+            const std::stop_callback woken(stop, [this] { wire_.signal(waiter_); });
+            // Without a limit a wire may wait for the answer alone, and hear of nothing else.
+            constexpr std::chrono::hours far_off{1};
+            wire_.wait(waiter_, until.value_or(BootClock::now() + far_off));
+        }
+        if (stop.stop_requested() && !is_here()) {
+            const Moment at_latest = BootClock::now() + once_stopped;
+            wire_.wait(waiter_, std::min(until.value_or(at_latest), at_latest));
+        }
+        return take();
+    }
+
+    bool is_here() {
+        const std::lock_guard guard(mutex_);
+        return result_.has_value();
+    }
+
+    Result<T> take() {
         const std::lock_guard guard(mutex_);
         if (result_) return std::move(*result_);
         // The answer, should it still come, belongs to nobody: the slot stays as a tombstone.
@@ -127,6 +153,13 @@ public:
     Result<T> get(Moment at_latest) && {
         until_ = std::min(until_.value_or(at_latest), at_latest);
         return std::move(*this).get();
+    }
+
+    /// The same, and not for much longer when it is stopped meanwhile.
+    Result<T> get(const std::stop_token& stop, std::chrono::nanoseconds once_stopped) && {
+        refuse_inside_callback();
+        if (content_.index() == 0) return std::get<0>(take());
+        return std::get<1>(take())->wait(until_, stop, once_stopped);
     }
 
     /// Whether it is here, and a failure.

@@ -1,8 +1,11 @@
 #include "port/thread.hpp"
 
 #include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 #include <condition_variable>
 #include <csignal>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -38,9 +41,11 @@ private:
 
 /// The threads that run.
 struct Running {
+    ~Running() { close(ending); }
     std::mutex mutex;
     std::condition_variable fewer;
     std::size_t count = 0;
+    const int ending = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 };
 
 Running& running() {
@@ -72,7 +77,17 @@ private:
 
 }  // namespace
 
+bool on_thread_of_ours() noexcept {
+    return is_ours;
+}
+
+int end_of_program() noexcept {
+    return running().ending;
+}
+
 void await_threads(std::chrono::milliseconds at_most) noexcept {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto told = write(end_of_program(), &one, sizeof one);
     std::unique_lock lock(running().mutex);
     running().fewer.wait_for(lock, at_most, [] { return running().count <= (is_ours ? 1U : 0U); });
 }

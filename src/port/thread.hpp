@@ -13,8 +13,15 @@ namespace holdfast::inline v0 {
 /// be had.
 HOLDFAST_EXPORT std::thread start_thread(const char* name, Callback<void()> work);
 
+/// Whether the caller is one of these. What it waits for, others wait for too.
+HOLDFAST_EXPORT bool on_thread_of_ours() noexcept;
+
+/// Readable once the program ends: for threads that wait inside a library, where nobody else tells
+/// them. -1 when there is no descriptor to be had.
+HOLDFAST_EXPORT int end_of_program() noexcept;
+
 /// Waits until no thread of ours runs but perhaps the caller, at most for so long. For the end of
-/// the program: whatever a thread is in must not be unloaded under it.
+/// the program, which it tells: whatever a thread is in must not be unloaded under it.
 HOLDFAST_EXPORT void await_threads(std::chrono::milliseconds at_most) noexcept;
 
 }  // namespace holdfast::inline v0

@@ -11,7 +11,7 @@
 namespace holdfast::inline v0 {
 namespace {
 
-[[noreturn]] void refuse(const std::string& sentence) {
+[[noreturn]] void refuse_url(const std::string& sentence) {
     throw Error(errc::bad_configuration, sentence);
 }
 
@@ -47,7 +47,7 @@ std::string_view scheme_of(std::string_view url) {
     const std::string_view scheme = url.substr(0, colon);
     if (colon == std::string_view::npos || scheme.empty() || !is_letter(scheme.front()) ||
         !std::ranges::all_of(scheme, may_stand_in_scheme)) {
-        refuse("the store's URL does not start with a scheme; write it as local:///folder");
+        refuse_url("the store's URL does not start with a scheme; write it as local:///folder");
     }
     return scheme;
 }
@@ -77,10 +77,10 @@ RawUrl split(std::string_view url) {
         raw.hosts = authority.substr(at + 1);
     }
     if (may_hide_password(authority, rest)) {
-        refuse(std::string(raw.scheme) +
-               ": there is an @ in the store's URL where no user and no password can be; they "
-               "stand between // and the host; write / ? @ as %2F %3F %40 in a user's name, a "
-               "password, a path or a parameter");
+        refuse_url(std::string(raw.scheme) +
+                   ": there is an @ in the store's URL where no user and no password can be; they "
+                   "stand between // and the host; write / ? @ as %2F %3F %40 in a user's name, a "
+                   "password, a path or a parameter");
     }
     std::tie(raw.path, raw.query) = cut(rest, '?');
     return raw;
@@ -104,9 +104,10 @@ std::string decoded(std::string_view text, std::string_view scheme) {
         const int high = i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
         const int low = i + 2 < text.size() ? hex_value(text[i + 2]) : -1;
         if (high < 0 || low < 0) {
-            refuse(std::string(scheme) +
-                   ": the store's URL has a % without two hexadecimal digits behind it; write a "
-                   "plain % as %25");
+            refuse_url(
+                std::string(scheme) +
+                ": the store's URL has a % without two hexadecimal digits behind it; write a "
+                "plain % as %25");
         }
         result += static_cast<char>(high * 16 + low);
         i += 2;
@@ -121,23 +122,23 @@ Host parse_host(std::string_view text, std::string_view scheme) {
         bracketed ? text.substr(1, end == std::string_view::npos ? end : end - 1)
                   : text.substr(0, end);
     if (name.empty() || (bracketed && end == std::string_view::npos)) {
-        refuse(std::string(scheme) + ": the store's URL has a host without a name");
+        refuse_url(std::string(scheme) + ": the store's URL has a host without a name");
     }
     std::string_view rest = end == std::string_view::npos ? "" : text.substr(end);
     if (bracketed) rest.remove_prefix(1);
     Host host{.name = decoded(name, scheme), .port = std::nullopt};
     if (rest.empty()) return host;
     if (!rest.starts_with(':')) {
-        refuse(std::string(scheme) +
-               ": what follows the ] of a host in the store's URL is not : and a port");
+        refuse_url(std::string(scheme) +
+                   ": what follows the ] of a host in the store's URL is not : and a port");
     }
     std::uint16_t port = 0;
     rest.remove_prefix(1);
     const auto [stopped, error] = std::from_chars(rest.data(), rest.data() + rest.size(), port);
     if (error != std::errc{} || stopped != rest.data() + rest.size() || port == 0) {
-        refuse(std::string(scheme) +
-               ": what stands behind the : of a host in the store's URL is no port from 1 to "
-               "65535; a user and password stand before an @");
+        refuse_url(std::string(scheme) +
+                   ": what stands behind the : of a host in the store's URL is no port from 1 to "
+                   "65535; a user and password stand before an @");
     }
     host.port = port;
     return host;
@@ -150,7 +151,8 @@ std::vector<Host> parse_hosts(std::string_view text, std::string_view scheme) {
         hosts.push_back(parse_host(text.substr(0, comma), scheme));
         if (comma == std::string_view::npos) break;
         text.remove_prefix(comma + 1);
-        if (text.empty()) refuse(std::string(scheme) + ": the store's URL ends its hosts with a ,");
+        if (text.empty())
+            refuse_url(std::string(scheme) + ": the store's URL ends its hosts with a ,");
     }
     return hosts;
 }
@@ -160,12 +162,13 @@ void parse_parameters(std::string_view query, StoreUrl& url) {
         const auto [parameter, others] = cut(query, '&');
         query = others;
         const auto [name, value] = cut(parameter, '=');
-        if (name.empty()) refuse(url.scheme + ": the store's URL has a parameter without a name");
+        if (name.empty())
+            refuse_url(url.scheme + ": the store's URL has a parameter without a name");
         const bool fresh =
             url.parameters.emplace(decoded(name, url.scheme), decoded(value, url.scheme)).second;
         if (!fresh) {
-            refuse(url.scheme + ": the store's URL gives the parameter " +
-                   decoded(name, url.scheme) + " twice");
+            refuse_url(url.scheme + ": the store's URL gives the parameter " +
+                       decoded(name, url.scheme) + " twice");
         }
     }
 }
@@ -244,8 +247,8 @@ std::optional<std::chrono::milliseconds> StoreUrl::duration(std::string_view par
     const auto [stopped, error] = std::from_chars(given->data(), end, count);
     const auto unit = unit_named(std::string_view(stopped, end));
     if (error != std::errc{} || count == 0 || !unit) {
-        refuse(shown + ": the parameter " + std::string(parameter) + " is '" + *given +
-               "'; give it a time such as 500ms, 2s or 1m");
+        refuse_url(shown + ": the parameter " + std::string(parameter) + " is '" + *given +
+                   "'; give it a time such as 500ms, 2s or 1m");
     }
     return count * *unit;
 }

@@ -268,7 +268,7 @@ class Exclusion(OnALocalStore):
             subprocess.Popen(["sh", "-c", loop], cwd=self.folder, env=self.environment)
             for _ in range(8)
         ]
-        self.assertEqual([worker.wait(110) for worker in workers], [0] * 8)
+        self.assertEqual([worker.wait(200) for worker in workers], [0] * 8)
         self.assertEqual((self.folder / "counter").read_text(), "1600\n")
 
     def test_shared_holds_exclude_only_an_exclusive_one(self):

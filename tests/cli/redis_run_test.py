@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 import unittest
 
@@ -68,6 +69,84 @@ class RunOnRedis(RunOnAServer, OnRedis):
                     wrapper.send_signal(number)
                     self.assertEqual(wrapper.wait(20), -number)
         self.assertFalse((self.folder / "ran").exists())
+
+    def test_a_signal_in_the_first_try_ends_it_at_once(self):
+        self.have_the_scripts_there()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            with self.subTest(number), StoppingRelay(self.server, b"EVALSHA") as relay:
+                wrapper = self.start("run", "-S", relay.url("?request_timeout=60s"), "a", "--", "true")
+                self.assertTrue(relay.stopped.wait(20))
+                self.assert_ended_by(number, wrapper)
+                self.server.go_on()
+                until(lambda: self.listed() == [])
+
+    def test_a_signal_in_line_ends_it_at_once_while_the_server_stands_still(self):
+        self.have_the_scripts_there()
+        self.hold("a")
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            with self.subTest(number):
+                url = self.server.url("?request_timeout=60s")
+                wrapper = self.start("run", "-S", url, "a", "--", "true")
+                until(lambda: self.waiters("a") == 1)
+                self.addCleanup(self.server.go_on)
+                self.server.stand_still()
+                self.assert_ended_by(number, wrapper)
+                self.server.go_on()
+                until(lambda: self.waiters("a") == 0)
+
+    def have_the_scripts_there(self):
+        """Whoever is gone cannot send them to a server that has never seen them."""
+        self.assertEqual(self.call("run", "warm", "--", "true")[0], 0)
+
+    def assert_ended_by(self, number, wrapper):
+        began = time.monotonic()
+        wrapper.send_signal(number)
+        self.assertEqual(wrapper.wait(30), -number)
+        self.assertLess(time.monotonic() - began, 10, "of the minute that a request has")
+
+
+class StoppingRelay:
+    """Before the server, which it stops as soon as a client sends `word`."""
+
+    def __init__(self, server, word):
+        self.stopped = threading.Event()
+        self._server = server
+        self._word = word
+        self._door = socket.create_server(("127.0.0.1", 0))
+
+    def __enter__(self):
+        threading.Thread(target=self._admit, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self._door.close()
+        self._server.go_on()
+
+    def url(self, parameters):
+        return f"redis://127.0.0.1:{self._door.getsockname()[1]}{parameters}"
+
+    def _admit(self):
+        while True:
+            try:
+                client, _ = self._door.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self._server.port))
+            for ends in ((client, server), (server, client)):
+                threading.Thread(target=self._pass_on, args=ends, daemon=True).start()
+
+    def _pass_on(self, source, target):
+        try:
+            while data := source.recv(65536):
+                if self._word in data:
+                    self._server.stand_still()
+                    self.stopped.set()
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+        finally:
+            source.close()
 
 
 class RunOnLayoutsOfOthers(OnRedis):

@@ -20,9 +20,9 @@ class HoldOf : public Contract {};
 HOLDFAST_FOR_EVERY_STORE(HoldOf);
 
 TEST_P(HoldOf, OneResourceIsKeptFarBeyondItsLease) {
-    const Hold hold = client_.mutex("orders", {.lease = 200ms}).acquire();
-    const auto end = std::chrono::steady_clock::now() + 1s;
-    auto rival = another_client().mutex("orders", {.lease = 200ms});
+    const Hold hold = client_.mutex("orders", {.lease = 1s}).acquire();
+    const auto end = std::chrono::steady_clock::now() + 2500ms;
+    auto rival = another_client().mutex("orders", {.lease = 1s});
     while (std::chrono::steady_clock::now() < end) {
         ASSERT_TRUE(hold.held());
         const auto attempt = rival.try_acquire_for(50ms);
@@ -31,19 +31,19 @@ TEST_P(HoldOf, OneResourceIsKeptFarBeyondItsLease) {
     EXPECT_EQ(hold.loss(), Loss::none);
     EXPECT_FALSE(hold.lost().stop_requested());
     EXPECT_GT(hold.remaining(), 0ns);
-    EXPECT_LE(hold.remaining(), 200ms);
+    EXPECT_LE(hold.remaining(), 1s);
 }
 
 TEST_P(HoldOf, AWaiterKeepsItsPlaceFarBeyondItsLease) {
-    auto hold = client_.mutex("orders", {.lease = 200ms}).acquire();
+    auto hold = client_.mutex("orders", {.lease = 1s}).acquire();
     std::atomic<bool> in{false};
     Thread waiter([&] {
-        auto mutex = another_client().mutex("orders", {.lease = 200ms});
+        auto mutex = another_client().mutex("orders", {.lease = 1s});
         const Hold turn = mutex.acquire();
         in = true;
     });
     ASSERT_TRUE(await_waiters("orders", 1));
-    EXPECT_FALSE(await([&] { return waiters("orders") == 0; }, 800ms));
+    EXPECT_FALSE(await([&] { return waiters("orders") == 0; }, 2500ms));
     EXPECT_FALSE(in);
     hold.release();
     EXPECT_TRUE(await([&] { return in.load(); }));
@@ -181,10 +181,10 @@ TEST_P(HoldOf, AHoldOutlivesItsLockAndItsClient) {
     std::optional<Hold> hold;
     {
         const auto client = another_client();
-        hold.emplace(client.mutex("orders", {.lease = 300ms}).acquire());
+        hold.emplace(client.mutex("orders", {.lease = 1s}).acquire());
     }
     // It is renewed all the same.
-    EXPECT_FALSE(await([&] { return !hold->held(); }, 600ms));
+    EXPECT_FALSE(await([&] { return !hold->held(); }, 2s));
     EXPECT_EQ(hold->release(), Released::in_time);
 }
 
@@ -192,8 +192,10 @@ TEST_P(HoldOf, NoRenewalFollowsARelease) {
     for (int i = 0; i < 20; ++i) {
         auto hold = client_.mutex("orders", {.lease = 100ms}).acquire();
         std::this_thread::sleep_for(33ms + std::chrono::microseconds{i * 50});
-        hold.release();
-        ASSERT_TRUE(client_.inspect().empty());
+        // On a busy machine it may be answered later than anybody waits for it.
+        const bool answered = hold.release() != Released::unknown;
+        ASSERT_TRUE(client_.inspect().empty() ||
+                    (!answered && await([&] { return client_.inspect().empty(); })));
     }
     EXPECT_FALSE(await([&] { return !client_.inspect().empty(); }, 100ms));
 }

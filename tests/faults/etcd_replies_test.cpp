@@ -268,17 +268,51 @@ TEST_F(EtcdDisagreement, IsNotHeldAgainstOneThatAgreesWithTheHolder) {
     EXPECT_EQ(refused.get(), errc::conflict);
 }
 
-TEST_F(EtcdDisagreement, AtTheFrontIsNotHeldAgainstOneThatAgreesWithTheLastHolder) {
+TEST_F(EtcdDisagreement, OfOneThatHasComeToTheFrontIsTheLaterOnes) {
     auto permit = rival().semaphore("orders", 3, long_lived()).acquire();
-    auto refused = one_that_disagrees();
+    const EtcdAmbush ambush(proxy_, EtcdVerb::leave, {Verdict::hold});
+    Acquiring second(client("&connect_timeout=10s&request_timeout=20s"), "orders", long_lived());
+    ASSERT_TRUE(ambush.await_seen(1));
     EXPECT_EQ(permit.release(), Released::in_time);
-    auto taking = taking_a_permit();
-    EXPECT_NE(taking.wait_for(500ms), std::future_status::ready);
-    const auto busy = rival().semaphore("orders", 3, long_lived()).try_acquire();
-    EXPECT_FALSE(busy);
+    // Nobody knows any more what it came to.
+    compact();
+    const auto other = rival();
+    auto slots = other.semaphore("orders", 3, long_lived());
+    EXPECT_EQ(error_of([&] { return slots.acquire(); }).code(), errc::conflict);
+    EXPECT_EQ(error_of([&] { return slots.try_acquire(); }).code(), errc::conflict);
     proxy_.pass();
-    EXPECT_TRUE(taking.get().held());
+    const Hold held = second.get();
+    EXPECT_TRUE(held.held()) << "only the later one of two is refused";
+    EXPECT_EQ(holders("orders"), 1U);
+}
+
+TEST_F(EtcdDisagreement, IsToldAlsoToOneThatWaitedBehindAnotherOfItsKind) {
+    const auto permit = rival().semaphore("orders", 3, long_lived()).acquire();
+    auto refused = one_that_disagrees();
+    // All that it looks at is the one before it, with which it agrees.
+    auto second = std::async(std::launch::async, [other = rival()] {
+        auto mutex = other.mutex("orders", long_lived());
+        return error_of([&] { return mutex.try_acquire_for(8s); }).code();
+    });
+    ASSERT_TRUE(await_waiters("orders", 2));
+    proxy_.pass();
     EXPECT_EQ(refused.get(), errc::conflict);
+    EXPECT_EQ(second.get(), errc::conflict);
+    EXPECT_TRUE(rival().semaphore("orders", 3, long_lived()).try_acquire())
+        << "nobody stands in the way of those who agree";
+}
+
+TEST_F(EtcdDisagreement, WithOneThatLeavesBetweenIsDecidedByTheNextOfItsKind) {
+    const auto other = rival();
+    auto first = other.semaphore("orders", 3, long_lived()).acquire(3);
+    auto taking = taking_a_permit();
+    ASSERT_TRUE(await_waiters("orders", 1));
+    auto refused = one_that_disagrees();
+    EXPECT_EQ(first.release(), Released::in_time);
+    const Hold present = taking.get();
+    proxy_.pass();
+    EXPECT_EQ(refused.get(), errc::conflict);
+    EXPECT_EQ(waiters("orders"), 0U);
 }
 
 TEST_F(EtcdDisagreement, IsNotHeldAgainstAMutexEither) {

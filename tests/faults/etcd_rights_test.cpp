@@ -1,8 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "faults/server_faults.hpp"
 #include "servers/certificates.hpp"
 #include "servers/etcd_server.hpp"
+#include "servers/redis_server.hpp"
+#include "support/fault_proxy.hpp"
+#include "support/proxy_protocol.hpp"
+#include "support/temporary_folder.hpp"
 
 /// Who may use a lock, and over what it is reached.
 namespace holdfast::test {
@@ -143,6 +149,40 @@ TEST_F(EtcdRights, AHoldOutlivesAChangeOfTheRights) {
     EXPECT_EQ(alice.mutex("orders", brief()).acquire().release(), Released::in_time);
 }
 
+TEST_F(EtcdRights, APasswordThatWasChangedIsToldAndTriedSeldom) {
+    FaultProxy way(server_.port(), http2_protocol);
+    const TemporaryFolder folder;
+    const auto file = folder.path() / "password";
+    std::ofstream(file) << "secret\n";
+    const std::string url =
+        "etcd://alice@127.0.0.1:" + std::to_string(way.port()) + "?password_file=" + file.string();
+    const auto alice = connect(url);
+    auto hold = alice.mutex("orders", brief()).acquire();
+    ctl({"user", "delete", "alice"});
+    ctl({"user", "add", "alice:changed"});
+    ctl({"user", "grant-role", "alice", "locks"});
+    std::ofstream(file) << "changed\n";
+    ASSERT_TRUE(await([&] { return !hold.held(); })) << "nobody renews it for a stranger";
+    const auto before = way.requests();
+    EXPECT_FALSE(await([&] { return way.requests() - before > 300; }, 2s));
+    const auto refused = error_of([&] { return alice.mutex("orders", brief()).acquire(); });
+    EXPECT_EQ(refused.code(), errc::bad_configuration) << refused.what();
+    expect_says(refused, "password");
+    // The file is read when a client is made.
+    EXPECT_TRUE(connect(url).mutex("orders", brief()).acquire().held());
+}
+
+TEST(EtcdTls, EndsAtOnceWhereNobodySpeaksHttp2) {
+    const RedisServer other;
+    const auto start = std::chrono::steady_clock::now();
+    const auto refused = error_of([&] {
+        return connect("etcd://127.0.0.1:" + std::to_string(other.port()) + "?request_timeout=60s");
+    });
+    EXPECT_EQ(refused.code(), errc::unreachable);
+    expect_says(refused, "host and port");
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 20s) << "trying again mends nothing";
+}
+
 TEST(EtcdTls, ReachesAServerThatProvesItsName) {
     const EtcdServer server({.tls = true});
     const auto client = connect(server.tls_url());
@@ -152,13 +192,12 @@ TEST(EtcdTls, ReachesAServerThatProvesItsName) {
     const std::string address = "etcds://127.0.0.1:" + std::to_string(server.tls_port());
     for (const auto& authority :
          {std::string(), "&tls_ca=" + certificates().other_authority.certificate.string()}) {
-        EXPECT_EQ(error_of([&] {
-                      return connect(address + "?request_timeout=2s" + authority)
-                          .mutex("orders")
-                          .try_acquire();
-                  }).code(),
-                  errc::unreachable)
-            << authority;
+        const auto start = std::chrono::steady_clock::now();
+        const auto refused =
+            error_of([&] { return connect(address + "?request_timeout=60s" + authority); });
+        EXPECT_EQ(refused.code(), errc::unreachable) << authority;
+        expect_says(refused, "certificate");
+        EXPECT_LT(std::chrono::steady_clock::now() - start, 20s) << "trying again mends nothing";
     }
 }
 

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "faults/processes.hpp"
+#include "support/soak.hpp"
 
 /// Processes killed and stopped at any moment, also inside of the store.
 namespace holdfast::test {
@@ -20,8 +21,8 @@ protected:
     SharedArena arena_{arena_file()};
 };
 
-TEST_F(Interrupted, AThousandKillsLeaveNothingStuckAndFencesRising) {
-    constexpr int kills = sanitized ? 200 : 1000;
+TEST_F(Interrupted, KillsLeaveNothingStuckAndFencesRising) {
+    const int kills = rounds(200, 1000);
     constexpr std::size_t processes = 4;
     const auto seed = std::random_device{}();
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -57,15 +58,15 @@ TEST_F(Interrupted, AThousandKillsLeaveNothingStuckAndFencesRising) {
     std::cout << kills << " kills among " << holds << " holds\n";
 }
 
-TEST_F(Interrupted, TwoHundredStopsLetTheOthersGoOnOrNameTheStoppedOne) {
-    constexpr int stops = sanitized ? 50 : 200;
+TEST_F(Interrupted, StopsLetTheOthersGoOnOrNameTheStoppedOne) {
+    const int stops = rounds(30, 200);
     constexpr std::size_t processes = 4;
     const auto seed = std::random_device{}();
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
     std::vector<Child> running;
     for (std::size_t i = 0; i < processes; ++i) {
-        running.push_back(busy("tour", i, "?request_timeout=200ms"));
+        running.push_back(busy("tour", i, "?request_timeout=1s"));
     }
     arena_->go = true;
     const auto all_go_on = [&] {
@@ -95,7 +96,10 @@ TEST_F(Interrupted, TwoHundredStopsLetTheOthersGoOnOrNameTheStoppedOne) {
             if (corner.errors == errors) continue;
             ++failed;
             const std::string error(corner.last_error.data());
-            EXPECT_NE(error.find(pid), std::string::npos) << error << " (stopped: " << pid << ")";
+            // One that has just come in has not signed yet.
+            const bool is_told = error.find("process " + pid + " ") != std::string::npos ||
+                                 error.find("find it with fuser") != std::string::npos;
+            EXPECT_TRUE(is_told) << error << " (stopped: " << pid << ")";
         }
         running[victim].go_on();
     }

@@ -8,9 +8,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::string url_of(const MariadbServer& server, const std::string& user,
-                   const std::string& password) {
+                   const std::string& password, const std::string& database = "locks") {
     return "mysql://" + user + (password.empty() ? "" : ":" + password) +
-           "@127.0.0.1:" + std::to_string(server.port()) + "/locks";
+           "@127.0.0.1:" + std::to_string(server.port()) + "/" + database;
 }
 
 void add_user(const MariadbServer& server, const std::string& name, const std::string& password) {
@@ -22,8 +22,9 @@ struct MysqlOperationSite {
     MariadbServer server{{.tls = true}};
     static constexpr auto password_variable = "MYSQL_PWD";
 
-    std::string url_of(const std::string& user, const std::string& password) const {
-        return test::url_of(server, user, password);
+    std::string url_of(const std::string& user, const std::string& password,
+                       const std::string& database = "locks") const {
+        return test::url_of(server, user, password, database);
     }
     void add_user(const std::string& name, const std::string& password) const {
         test::add_user(server, name, password);

@@ -21,6 +21,15 @@ struct MariadbSite {
     static std::string everything_from(const std::string& table) {
         return "DELETE FROM locks." + table;
     }
+    void become_older() const {
+        server.query(
+            "ALTER TABLE locks.holdfast_lines DROP COLUMN seat_serial;"
+            "ALTER TABLE locks.holdfast_contenders DROP COLUMN serial;"
+            "DELETE FROM mysql.proc WHERE db = 'locks'");
+        // Else it would remember them.
+        server.query("CREATE PROCEDURE locks.other() DO 1; DROP PROCEDURE locks.other");
+    }
+    void run(const std::string& statement) const { server.query("USE locks; " + statement); }
     void drop_column() const {
         server.query("ALTER TABLE locks.holdfast_lines DROP COLUMN seat_lease_end");
     }

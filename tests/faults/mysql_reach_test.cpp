@@ -3,10 +3,15 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <future>
+#include <holdfast/upkeep.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -128,6 +133,41 @@ TEST_F(MysqlReach, AHandshakeThatStallsIsGivenUpInTime) {
     EXPECT_LT(Clock::now() - started, 3s);
 }
 
+/// Set in a process that is to end with 1 when a thread of ours connects while libraries end.
+constexpr auto looks_at_the_end = "HOLDFAST_TEST_LOOKS_AT_THE_END";
+
+bool nobody_connects() {
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::string name;
+        std::getline(std::ifstream(task.path() / "comm"), name);
+        if (name == "hf-mysql") return false;
+    }
+    return true;
+}
+
+/// Behind all that is asked for by std::atexit(), as the destructors of libraries are.
+[[gnu::destructor]] void look_at_the_end() {
+    // One that has done its work may still be on its way out.
+    if (std::getenv(looks_at_the_end) != nullptr) _exit(await(nobody_connects, 2s) ? 0 : 1);
+}
+
+TEST_F(MysqlReach, AHandshakeThatStallsIsOverBeforeTheProgramIs) {
+    StallingProxy proxy(server_.port());
+    const std::string authority = certificates().authority.certificate;
+    const Contenders contenders(server_.url_through(proxy.port()) +
+                                "?connect_timeout=30s&tls_ca=" + authority);
+    const Client rival = connect(server_.url());
+    auto hold = rival.mutex("stock", {.lease = 30s}).acquire();
+    Child child = contenders.talker({"env", std::string(looks_at_the_end) + "=1"});
+    ASSERT_EQ(child.hear(), "ready");
+    proxy.stall();
+    // Who waits needs a connection of its own.
+    EXPECT_EQ(child.ask("stand_in_line stock 30000"), "asked");
+    ASSERT_TRUE(await([&] { return proxy.stalled() > 0; }));
+    child.say("exit");
+    EXPECT_TRUE(ended_well(child));
+}
+
 TEST_F(MysqlReach, AnAddressThatRefusesIsFollowedByTheNextOfTheName) {
     const HostName name("db.test", {"127.0.0.2", "127.0.0.3", "127.0.0.1"});
     EXPECT_EQ(connect(url_by_name()).mutex("orders").acquire().release(), Released::in_time);
@@ -201,6 +241,61 @@ DELIMITER //
     EXPECT_EQ(writer.release(), Released::in_time);
     for (auto& one : waiting) one.get();
     EXPECT_LT(Clock::now() - released, 6s) << "after ten they look by themselves";
+}
+
+/// An idle connection is ended by the server; the one that sleeps is never idle.
+TEST(MysqlIdle, AWaiterOutlivesTheTimeThatIdleConnectionsHave) {
+    const MariadbServer server({.settings = {"wait-timeout=1", "interactive-timeout=1"}});
+    const Client holder = connect(server.url());
+    const Client client = connect(server.url());
+    auto hold = holder.mutex("orders", {.lease = 60s}).acquire();
+    Acquiring waiting(client, "orders", {.lease = 60s});
+    ASSERT_TRUE(await([&] { return waiters_of(holder, "orders") == 1; }));
+    const auto ended = [&] {
+        return std::stoi(
+            server.query("SELECT variable_value FROM information_schema.global_status"
+                         " WHERE variable_name = 'Aborted_clients'"));
+    };
+    ASSERT_TRUE(await([&] { return ended() >= 2; })) << "the holder's and the waiter's";
+    const auto released = Clock::now();
+    EXPECT_EQ(hold.release(), Released::in_time);
+    EXPECT_GT(waiting.get().fence(), hold.fence());
+    EXPECT_LT(Clock::now() - released, 10s) << "a third of its lease is 20 s";
+}
+
+/// With it, what follows a commit would be in a transaction that nobody ends.
+TEST(MysqlSettings, ACommitIsTheEndOfATransactionWhateverTheServerIsSetTo) {
+    const MariadbServer server({.settings = {"completion-type=CHAIN"}});
+    const Client client = connect(server.url());
+    client.mutex("orders").acquire().release();
+    const auto hold = client.mutex("orders", {.lease = 30s}).acquire();
+    EXPECT_EQ(server.query("SELECT seat_fence FROM locks.holdfast_lines WHERE seat_nonce <> ''"),
+              std::to_string(hold.fence()))
+        << "nobody else sees it";
+}
+
+TEST(MysqlSettings, ASessionWritesWhateverTheServerIsSetTo) {
+    const MariadbServer server;
+    server.query("SET GLOBAL tx_read_only = ON");
+    EXPECT_EQ(connect(server.url()).mutex("orders").acquire().release(), Released::in_time);
+}
+
+/// Procedures keep the mode of the session in which they were made.
+TEST(MysqlSettings, ASchemaMadeByHandUnderAnotherModeIsTheSame) {
+    const MariadbServer server;
+    server.query(
+        "SET sql_mode = 'EMPTY_STRING_IS_NULL,ANSI_QUOTES,SIMULTANEOUS_ASSIGNMENT,"
+        "PAD_CHAR_TO_FULL_LENGTH'; USE locks;\nDELIMITER //\n" +
+        schema(server.url()) + "//");
+    const Client client = connect(server.url());
+    const Client other = connect(server.url());
+    auto hold = client.mutex("orders", {.lease = 30s}).acquire();
+    const auto attempt = other.mutex("orders").try_acquire();
+    EXPECT_FALSE(attempt);
+    Acquiring waiting(other, "orders", {.lease = 30s});
+    ASSERT_TRUE(await([&] { return waiters_of(client, "orders") == 1; }));
+    EXPECT_EQ(hold.release(), Released::in_time);
+    EXPECT_GT(waiting.get().fence(), hold.fence());
 }
 
 /// What Group Replication says when another member wrote the same row.

@@ -16,6 +16,23 @@ struct MariadbShedlockSite {
     std::string after(int seconds) const {
         return "TIMESTAMPADD(SECOND, " + std::to_string(seconds) + ", UTC_TIMESTAMP(3))";
     }
+    void keep_whole_seconds() const {
+        server.query("ALTER TABLE " + table +
+                     " MODIFY lock_until TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,"
+                     " MODIFY locked_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP");
+    }
+    /// As the table that we make has it.
+    void keep_milliseconds() const {}
+    std::string rows_that_end_before_our_leases() const {
+        return "SELECT COUNT(*) FROM " + table +
+               " JOIN locks.holdfast_contenders WHERE phase = 'admitted' AND lock_until <"
+               " DATE'1970-01-01' + INTERVAL lease_end MICROSECOND";
+    }
+    std::string rows_that_end_after_our_leases() const {
+        return "SELECT COUNT(*) FROM " + table +
+               " JOIN locks.holdfast_contenders WHERE phase = 'admitted' AND lock_until >="
+               " DATE'1970-01-01' + INTERVAL lease_end + 1000 MICROSECOND";
+    }
 };
 
 std::string enter_of(const std::string& nonce, const std::string& patience,
@@ -62,6 +79,21 @@ TEST(MariadbShedlock, AZoneThatTheServerDoesNotKnowIsNamed) {
     expect_says(error, "zone");
     EXPECT_EQ(error_of([&] { return connect(server.url() + "?zone=UTC"); }).code(),
               errc::bad_configuration);
+}
+
+/// Between reading and writing its row theirs would get in.
+TEST(MariadbShedlock, ATableWithoutTransactionsIsRefused) {
+    const MariadbServer server;
+    const Client client = connect(server.url() + "?layout=shedlock");
+    for (const std::string engine : {"MyISAM", "Aria"}) {
+        server.query("ALTER TABLE locks.shedlock ENGINE = " + engine);
+        const Client other = connect(server.url() + "?layout=shedlock");
+        const Error error = error_of([&] { return other.mutex("report").try_acquire(); });
+        EXPECT_EQ(error.code(), errc::bad_configuration) << error.what();
+        expect_says(error, "ENGINE = InnoDB");
+    }
+    server.query("ALTER TABLE locks.shedlock ENGINE = InnoDB");
+    EXPECT_EQ(client.mutex("report").acquire().release(), Released::in_time);
 }
 
 class MariadbShedlockTable : public testing::TestWithParam<const char*> {};

@@ -9,9 +9,10 @@ struct PostgresOperationSite {
     PostgresServer server{{.tls = true}};
     static constexpr auto password_variable = "PGPASSWORD";
 
-    std::string url_of(const std::string& user, const std::string& password) const {
+    std::string url_of(const std::string& user, const std::string& password,
+                       const std::string& database = "postgres") const {
         return "postgres://" + user + (password.empty() ? "" : ":" + password) +
-               "@127.0.0.1:" + std::to_string(server.port()) + "/postgres";
+               "@127.0.0.1:" + std::to_string(server.port()) + "/" + database;
     }
     void add_user(const std::string& name, const std::string& password) const {
         server.query("CREATE USER " + name + " PASSWORD '" + password +
@@ -38,11 +39,14 @@ struct PostgresOperationSite {
                 FOR EACH ROW EXECUTE FUNCTION refuse())");
     }
     std::string refused() const { return server.query("SELECT last_value FROM refused"); }
-    /// It waits so long to look for a deadlock that the store finds it first.
+    /// It goes on when the store waits for it, and looks for a deadlock so late that the store, who
+    /// does so once, finds it first.
     void deadlock_with() const {
         server.query(
             "SET LOCAL deadlock_timeout = '1min'; SELECT 1 FROM holdfast_contenders FOR UPDATE;"
-            "SELECT pg_sleep(1); SELECT 1 FROM holdfast_lines FOR UPDATE");
+            "DO $$ BEGIN WHILE NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event_type = "
+            "'Lock') LOOP PERFORM pg_sleep(0.02); PERFORM pg_stat_clear_snapshot(); END LOOP; END "
+            "$$; SELECT 1 FROM holdfast_lines FOR UPDATE");
     }
     bool deadlock_is_prepared() const {
         return server.query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") ==
@@ -50,6 +54,20 @@ struct PostgresOperationSite {
     }
     void become_read_only() { server.become_standby(); }
 };
+
+/// Where somebody has turned it off, for speed, a crash of the server would undo what was answered.
+TEST(PostgresDurability, AnAdmissionOutlivesACrashWhateverTheDatabaseIsSetTo) {
+    PostgresServer server({.settings = {"wal_writer_delay=10s"}});
+    connect(server.url()).mutex("orders").acquire().release();
+    server.query("ALTER DATABASE postgres SET synchronous_commit = off");
+    const Client client = connect(server.url() + "?request_timeout=30s");
+    auto hold = client.mutex("orders", {.lease = 30s}).acquire();
+    server.kill();
+    server.restart();
+    const auto attempt = connect(server.url()).mutex("orders").try_acquire();
+    EXPECT_FALSE(attempt) << "two hold it";
+    EXPECT_TRUE(hold.held());
+}
 
 class PostgresBouncer : public testing::Test {
 protected:

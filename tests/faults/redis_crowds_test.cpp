@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "faults/redis_faults.hpp"
+#include "stores/redis/nonce_text.hpp"
 #include "support/contender.hpp"
 
 /// Many in one line, and dead ones among them.
@@ -71,6 +72,50 @@ TEST_F(RedisCrowds, TheFirstFewInLineLookAClaimTimeAfterEachOther) {
     EXPECT_FALSE(user_.enter(PortUser::contender()).value().front().standing.look_again);
 }
 
+TEST_F(RedisCrowds, AWaiterThatThereIsRoomForLooksWhenTheOneBeforeItEnds) {
+    const auto permits = [](std::uint64_t weight, std::chrono::milliseconds lease) {
+        Contender one = PortUser::contender();
+        one.weight = weight;
+        one.capacity = 3;
+        one.lease = lease;
+        return one;
+    };
+    enter(permits(2, long_lease));
+    enter(permits(2, 5s));
+    const auto last = user_.enter(permits(1, long_lease)).value().front();
+    ASSERT_EQ(last.standing.state, State::waiting);
+    ASSERT_TRUE(last.standing.look_again);
+    EXPECT_LE(*last.standing.look_again, 5s) << "the holder's lease is a minute";
+}
+
+TEST_F(RedisCrowds, AHolderThatIsDeletedByHandIsNotWaitedForBeyondItsLease) {
+    Contender holder = PortUser::contender();
+    holder.lease = 500ms;
+    enter(holder);
+    const Ticket waiter = enter(PortUser::contender());
+    server_.command({"EVAL",
+                     "for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do "
+                     "if #field == 32 then redis.call('HDEL', KEYS[1], field) end end",
+                     "1", "{orders}"});
+    EXPECT_TRUE(await([&] { return user_.standing(waiter) == State::offered; }));
+    EXPECT_EQ(user_.renew(waiter), State::admitted);
+}
+
+TEST_F(RedisCrowds, AHolderThatIsDeletedByHandIsNotWaitedForBeyondTheLeaseOfOneThatJoinedIt) {
+    Contender holder = PortUser::contender();
+    holder.owner = "build";
+    const Ticket first = enter(holder);
+    Contender joined = PortUser::contender();
+    joined.owner = holder.owner;
+    joined.reenter = true;
+    joined.lease = 500ms;
+    enter(joined);
+    const Ticket waiter = enter(PortUser::contender());
+    ASSERT_EQ(server_.command({"HDEL", "{orders}", redis::hex_of(first.nonce)}), "1");
+    EXPECT_TRUE(await([&] { return user_.standing(waiter) == State::offered; }, 10s));
+    EXPECT_EQ(user_.renew(waiter), State::admitted);
+}
+
 TEST_F(RedisCrowds, AHolderAndTheFirstWaitersDeadTogetherCostAFewClaimTimes) {
     Contender holder = PortUser::contender("holdfast/orders");
     holder.lease = 1500ms;
@@ -129,6 +174,26 @@ TEST_F(RedisCrowds, ThousandsOfReadersAllComeInWithoutWaitingForTheirRenewals) {
         EXPECT_LT(Clock::now() - released, 18s) << "a third of the lease is 20 s";
         holds.clear();
     }
+}
+
+TEST_F(RedisCrowds, AReaderThatLeavesACrowdInTheLayoutOfRedissonLooksAtABoundedNumberOfLeases) {
+    const PortUser user(server_.url() + "?layout=redisson");
+    std::vector<Ticket> readers;
+    for (int i = 0; i < 600; ++i) {
+        readers.push_back(user.enter(reader(30s)).value().front().ticket);
+    }
+    server_.command({"CONFIG", "RESETSTAT"});
+    ASSERT_EQ(user.leave(readers.back()).value().state, State::admitted);
+    const std::string statistics = server_.command({"INFO", "commandstats"});
+    const std::string_view before = "cmdstat_pttl:calls=";
+    const auto found = statistics.find(before);
+    if (found != std::string::npos) {
+        EXPECT_LE(std::stoul(statistics.substr(found + before.size())), 500U);
+    }
+    readers.pop_back();
+    EXPECT_FALSE(rival("?layout=redisson").mutex("orders").try_lock());
+    for (const Ticket& one : readers) ASSERT_TRUE(user.leave(one).ok());
+    EXPECT_TRUE(rival("?layout=redisson").mutex("orders").try_lock());
 }
 
 TEST_F(RedisCrowds, ALongLineIsListedInPagesAndInOrder) {

@@ -338,5 +338,31 @@ TEST_F(RedisWrongType, UnderALockThatIsHeldMakesItsHolderLoseItInTime) {
     EXPECT_EQ(server_.command({"TYPE", "{holdfast/orders}"}), "set");
 }
 
+/// Holds that are renewed together with one that cannot be.
+class RedisPoisoned : public RedisWrongType {
+protected:
+    void expect_others_are_kept(const std::string& layout, const std::string& key,
+                                const Words& poison) const {
+        SCOPED_TRACE(layout + " " + poison.front());
+        server_.flush();
+        const Client ours = client("?layout=" + layout);
+        auto orders = ours.mutex("orders", {.lease = 1200ms}).acquire();
+        auto invoices = ours.mutex("invoices", {.lease = 1200ms}).acquire();
+        server_.command({"DEL", key});
+        server_.command(poison);
+        EXPECT_TRUE(await([&] { return orders.lost().stop_requested(); }));
+        EXPECT_FALSE(await([&] { return invoices.lost().stop_requested(); }, 3s));
+        EXPECT_EQ(invoices.release(), Released::in_time);
+    }
+};
+
+TEST_F(RedisPoisoned, OneLockDoesNotCostAClientItsOthers) {
+    const std::string ours = "{holdfast/orders}";
+    expect_others_are_kept("holdfast", ours, {"SADD", ours, "another's"});
+    expect_others_are_kept("holdfast", ours, {"HSET", ours, "head", "another's"});
+    expect_others_are_kept("plain", "orders", {"SADD", "orders", "another's"});
+    expect_others_are_kept("redisson", "orders", {"SADD", "orders", "another's"});
+}
+
 }  // namespace
 }  // namespace holdfast::test

@@ -1,3 +1,5 @@
+#include <thread>
+
 #include "faults/redis_faults.hpp"
 
 /// Requests that were carried out unheard, that came late, or twice.
@@ -109,6 +111,24 @@ TEST_P(RedisReplies, ADelayedEnterIsRefusedByTheLeaveThatLookedForIt) {
     ASSERT_TRUE(left.ok()) << left.failure().sentence;
     EXPECT_EQ(left.value().state, State::gone);
     land();
+    expect_free();
+}
+
+TEST_P(RedisReplies, AnEnterThatNobodyWantsAnyMoreIsTakenOutUntilThatIsAnswered) {
+    const PortUser user(url_behind("&request_timeout=500ms"));
+    const Contender one = PortUser::contender();
+    std::atomic<std::size_t> leaves{0};
+    std::atomic<bool> cuts = true;
+    proxy_.on_request([&](auto request) {
+        if (!is(&RedisLayout::leave, request)) return Verdict::pass;
+        ++leaves;
+        return cuts ? Verdict::cut_before : Verdict::pass;
+    });
+    { const auto unwanted = user.store().enter({&one, 1}); }
+    ASSERT_TRUE(user.store().look_at("another").get().ok());  // reads both answers
+    ASSERT_TRUE(await([&] { return leaves > 0; }));
+    std::this_thread::sleep_for(1500ms);  // three times what a request is patient for
+    cuts = false;
     expect_free();
 }
 

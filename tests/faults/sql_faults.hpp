@@ -15,6 +15,7 @@
 #include "support/await.hpp"
 #include "support/byte_proxy.hpp"
 #include "support/contender.hpp"
+#include "support/soak.hpp"
 #include "support/temporary_folder.hpp"
 
 /// What can go wrong with a store in a database: the same cases for each kind of server. `Site` has
@@ -23,6 +24,8 @@
 ///     std::string sessions()             the statement that lists our connections' numbers
 ///     void kill_session(std::string)     ends a connection of that number
 ///     void drop_column()                 one that every lock needs
+///     void become_older()                tables of an older version, and no procedure of this one
+///     void run(statement)                among our tables
 namespace holdfast::test {
 
 using namespace std::chrono_literals;
@@ -202,7 +205,7 @@ TYPED_TEST_P(SqlFaults, ALeaveWhoseReplyIsLostDoesNotTouchTheSuccessor) {
 
 TYPED_TEST_P(SqlFaults, ABlackHoleIsAnErrorInTimeAndTheHoldIsTold) {
     connect(this->url());  // to make tables and procedures takes longer
-    const Client client = connect(this->url_behind("?request_timeout=200ms&connect_timeout=200ms"));
+    const Client client = connect(this->url_behind("?request_timeout=500ms&connect_timeout=2s"));
     auto hold = client.mutex("orders", {.lease = 900ms}).acquire();
     this->proxy_.black_hole();
     EXPECT_TRUE(await([&] { return hold.lost().stop_requested(); }, 2s));
@@ -218,7 +221,7 @@ TYPED_TEST_P(SqlFaults, ABlackHoleIsAnErrorInTimeAndTheHoldIsTold) {
 TYPED_TEST_P(SqlFaults, OneThatNobodyWantsIsTakenOutHoweverLongTheServerIsAway) {
     const auto direct = open_store(this->url()).store;
     const auto store =
-        open_store(this->url_behind("?request_timeout=200ms&connect_timeout=200ms")).store;
+        open_store(this->url_behind("?request_timeout=500ms&connect_timeout=2s")).store;
     const Contender unwanted = this->contender();
     this->proxy_.black_hole();
     { const auto dropped = store->enter({&unwanted, 1}); }
@@ -257,11 +260,37 @@ TYPED_TEST_P(SqlFaults, ATableThatMissesAColumnIsNamed) {
     }
 }
 
+TYPED_TEST_P(SqlFaults, TablesOfAnOlderVersionAreRefusedWithWhatToDo) {
+    connect(this->url());
+    this->site_.become_older();
+    const Error error = error_of([&] { return connect(this->url()); });
+    EXPECT_EQ(error.code(), errc::corrupt) << error.what();
+    expect_says(error, "another version of holdfast");
+    const std::string_view sentence = error.what();
+    const auto advice = sentence.find("DROP TABLE");
+    ASSERT_NE(advice, sentence.npos) << sentence;
+    this->site_.run(std::string(sentence.substr(advice, sentence.find(", and ", advice) - advice)));
+    EXPECT_EQ(connect(this->url()).mutex("orders").acquire().release(), Released::in_time);
+}
+
+/// It has no place of its own, and would be kept beside the next holder.
+TYPED_TEST_P(SqlFaults, AHoldThatJoinedAnotherIsToldWhenTheRowOfThatOneIsDeletedByHand) {
+    const Client client = connect(this->url());
+    const LockOptions options{.lease = 900ms, .owner = "build", .reenter = true};
+    auto hold = client.mutex("orders", options).acquire();
+    auto joined = client.mutex("orders", options).acquire();
+    ASSERT_EQ(joined.fence(), hold.fence());
+    this->site_.server.query(this->site_.everything_from("holdfast_contenders") +
+                             " WHERE weight > 0");
+    EXPECT_TRUE(await([&] { return joined.lost().stop_requested(); }));
+    EXPECT_EQ(joined.loss(), Loss::ended);
+}
+
 TYPED_TEST_P(SqlFaults, TwoThatEnterAtTheSameMomentAreOneHolderAndOneBehindIt) {
-    constexpr int rounds = 10'000;
-    const auto first = open_store(this->url()).store;
-    const auto second = open_store(this->url()).store;
-    for (int round = 0; round < rounds; ++round) {
+    const int pairs = rounds(1000, 10'000);
+    const auto first = open_store(this->url() + "?request_timeout=30s").store;
+    const auto second = open_store(this->url() + "?request_timeout=30s").store;
+    for (int round = 0; round < pairs; ++round) {
         const Contender one = this->contender();
         const Contender other = this->contender();
         auto pending = std::pair(first->enter({&one, 1}), second->enter({&other, 1}));
@@ -276,7 +305,9 @@ TYPED_TEST_P(SqlFaults, TwoThatEnterAtTheSameMomentAreOneHolderAndOneBehindIt) {
         ASSERT_TRUE(one_of_each) << round;
         // The waiter first, so that nothing is offered.
         const bool first_holds = a == Standing::State::admitted;
-        ASSERT_TRUE(second->leave((first_holds ? beside : entered).value()[0].ticket).get().ok());
+        const auto waiter_left =
+            second->leave((first_holds ? beside : entered).value()[0].ticket).get();
+        ASSERT_TRUE(waiter_left.ok()) << round << ": " << waiter_left.failure().sentence;
         ASSERT_TRUE(first->leave((first_holds ? entered : beside).value()[0].ticket).get().ok());
     }
 }
@@ -298,6 +329,8 @@ REGISTER_TYPED_TEST_SUITE_P(
     ABlackHoleIsAnErrorInTimeAndTheHoldIsTold,
     OneThatNobodyWantsIsTakenOutHoweverLongTheServerIsAway,
     AHoldWhoseRowIsDeletedByHandIsToldAndTheNextHasALargerFence, ATableThatMissesAColumnIsNamed,
+    TablesOfAnOlderVersionAreRefusedWithWhatToDo,
+    AHoldThatJoinedAnotherIsToldWhenTheRowOfThatOneIsDeletedByHand,
     TwoThatEnterAtTheSameMomentAreOneHolderAndOneBehindIt, TwentyProcessesCountExactly,
     TwentyProcessesCountExactlyWhileTheServerIsRestarted);
 

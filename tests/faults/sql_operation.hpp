@@ -11,13 +11,14 @@
 #include "faults/server_faults.hpp"
 #include "servers/certificates.hpp"
 #include "support/await.hpp"
+#include "support/byte_proxy.hpp"
 #include "support/contender.hpp"
 #include "support/temporary_folder.hpp"
 
 /// How a store in a database gets on with what real ones do: the same cases for each kind of
 /// server. `Site` has the server, and how a few things are said to it:
 ///     Server server                        takes TLS too
-///     std::string url_of(user, password)
+///     std::string url_of(user, password, database = the one that there is)
 ///     std::string password_variable        of the environment
 ///     void add_user(name, password)        who may do everything with the locks
 ///     void demand_tls_of(user)
@@ -106,6 +107,33 @@ TYPED_TEST_P(SqlOperation, AServerThatIsNotTrustedIsRefused) {
     EXPECT_EQ(std::string(error.what()).find(this->secret), std::string::npos);
 }
 
+TYPED_TEST_P(SqlOperation, AHandshakeThatIsResetIsMadeAgain) {
+    ByteProxy proxy(this->site_.server.port());
+    proxy.reset_handshakes(2);
+    const std::string authority = certificates().authority.certificate;
+    const Client client = connect(this->site_.server.url_through(proxy.port()) +
+                                  "?request_timeout=20s&tls_ca=" + authority);
+    EXPECT_EQ(proxy.handshakes_to_reset(), 0);
+    EXPECT_EQ(client.mutex("orders").acquire().release(), Released::in_time);
+}
+
+TYPED_TEST_P(SqlOperation, WhatIsWrongWithTheConfigurationIsToldAtOnce) {
+    this->site_.add_user("app", this->secret);
+    const std::string untrusted = certificates().other_authority.certificate;
+    const std::string patient = "request_timeout=60s&connect_timeout=20s";
+    for (const std::string& url :
+         {this->with_app("wrong") + "?" + patient,
+          this->site_.url_of("nobody", "x") + "?" + patient,
+          this->site_.url_of("app", this->secret, "nowhere") + "?" + patient,
+          this->trusting(untrusted) + "&" + patient,
+          this->trusting("/nowhere/authority.crt") + "&" + patient}) {
+        const auto started = std::chrono::steady_clock::now();
+        const Error error = error_of([&] { return connect(url); });
+        EXPECT_EQ(error.code(), errc::bad_configuration) << error.what();
+        EXPECT_LT(std::chrono::steady_clock::now() - started, 15s) << error.what();
+    }
+}
+
 TYPED_TEST_P(SqlOperation, APasswordComesByUrlFileOrEnvironment) {
     this->site_.add_user("app", this->secret);
     const TemporaryFolder folder;
@@ -154,7 +182,9 @@ TYPED_TEST_P(SqlOperation, AClientWhoseClockIsWrongByAnHourChangesNothing) {
 REGISTER_TYPED_TEST_SUITE_P(SqlOperation, TransactionsThatMeetAreRepeated,
                             ADeadlockWithAnothersTransactionIsRepeated,
                             AServerThatBecomesReadOnlyIsNamedAsSuch, HandsOverByTls,
-                            AServerThatIsNotTrustedIsRefused, APasswordComesByUrlFileOrEnvironment,
+                            AServerThatIsNotTrustedIsRefused, AHandshakeThatIsResetIsMadeAgain,
+                            WhatIsWrongWithTheConfigurationIsToldAtOnce,
+                            APasswordComesByUrlFileOrEnvironment,
                             AWrongPasswordIsRefusedAndNotShown,
                             AClientWhoseClockIsWrongByAnHourChangesNothing);
 

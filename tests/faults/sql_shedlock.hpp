@@ -15,6 +15,9 @@
 ///     Server server
 ///     std::string table               with its schema
 ///     std::string now, after(seconds) moments, in UTC
+///     void keep_whole_seconds(), keep_milliseconds()  in the columns of the table
+///     std::string rows_that_end_before_our_leases()  the statement that counts them
+///     std::string rows_that_end_after_our_leases()   a millisecond and more
 namespace holdfast::test {
 
 template <class Site>
@@ -23,7 +26,7 @@ protected:
     /// Makes the table.
     SqlShedlock() : client_(connect(url())) {}
 
-    std::string url() const { return site_.server.url() + "?layout=shedlock"; }
+    std::string url() const { return site_.server.url() + "?layout=shedlock&request_timeout=30s"; }
     Mutex mutex(std::chrono::milliseconds lease = 30s) const {
         return client_.mutex("report", {.lease = lease});
     }
@@ -122,6 +125,26 @@ TYPED_TEST_P(SqlShedlock, OursHandOverAndAreListedBesideTheirs) {
     EXPECT_EQ(this->locked_by(), "");
 }
 
+TYPED_TEST_P(SqlShedlock, WhatWeHoldTheyDoNotGetEarlierWhereColumnsHaveWholeSeconds) {
+    this->site_.keep_whole_seconds();
+    for (int round = 0; round < 10; ++round) {
+        auto hold = this->mutex().acquire();
+        EXPECT_EQ(this->site_.server.query(this->site_.rows_that_end_before_our_leases()), "0");
+        EXPECT_EQ(hold.release(), Released::in_time);
+        EXPECT_EQ(this->locked_by(), "") << "it is free at once";
+    }
+}
+
+TYPED_TEST_P(SqlShedlock, WhatWeHoldTheyGetAMillisecondLaterAtTheMostWhereColumnsHaveThose) {
+    this->site_.keep_milliseconds();
+    for (int round = 0; round < 10; ++round) {
+        auto hold = this->mutex().acquire();
+        EXPECT_EQ(this->site_.server.query(this->site_.rows_that_end_before_our_leases()), "0");
+        EXPECT_EQ(this->site_.server.query(this->site_.rows_that_end_after_our_leases()), "0");
+        EXPECT_EQ(hold.release(), Released::in_time);
+    }
+}
+
 TYPED_TEST_P(SqlShedlock, SharesAndLongNamesAreRefused) {
     EXPECT_EQ(error_of([&] { return this->client_.semaphore("report", 3); }).code(),
               errc::not_supported);
@@ -133,6 +156,9 @@ TYPED_TEST_P(SqlShedlock, SharesAndLongNamesAreRefused) {
 REGISTER_TYPED_TEST_SUITE_P(SqlShedlock, WhatWeHoldTheyDoNotGetUntilItIsReleased,
                             WhatTheyHoldWeDoNotGetUntilItIsUnlocked, WhatTheyLeftToEndWeGetThen,
                             AHoldIsKeptBeyondItsLeaseAndFencesRise, AHoldThatTheyTookOverIsTold,
-                            OursHandOverAndAreListedBesideTheirs, SharesAndLongNamesAreRefused);
+                            OursHandOverAndAreListedBesideTheirs,
+                            WhatWeHoldTheyDoNotGetEarlierWhereColumnsHaveWholeSeconds,
+                            WhatWeHoldTheyGetAMillisecondLaterAtTheMostWhereColumnsHaveThose,
+                            SharesAndLongNamesAreRefused);
 
 }  // namespace holdfast::test

@@ -110,6 +110,21 @@ TEST_F(ZookeeperBarging, OneThatGotItWithoutHearingOfItAndThenLeavesIsGone) {
     EXPECT_EQ(holders("orders"), 0U);
 }
 
+TEST_F(ZookeeperBarging, ALostEventIsMadeUpForByTheRenewal) {
+    auto first = rival().mutex("orders", barging(10s)).acquire();
+    const auto user = client();
+    Acquiring second(user, "orders", barging(3s));
+    ASSERT_TRUE(await([&] { return server_.measured("watch_count") > 0; }));
+    proxy_.lose_pushes();
+    // Between the two it is another one's, of which nothing is told either.
+    first.release();
+    auto between = rival().mutex("orders", barging(10s)).acquire();
+    EXPECT_FALSE(second.is_over(1500ms));
+    between.release();
+    EXPECT_TRUE(second.is_over(5s));
+    EXPECT_TRUE(second.get().held());
+}
+
 }  // namespace
 
 }  // namespace holdfast::test

@@ -7,6 +7,7 @@
 
 #include "faults/zookeeper_faults.hpp"
 #include "support/sanitized.hpp"
+#include "support/soak.hpp"
 
 /// What a lock costs the server: requests, watches and nodes.
 namespace holdfast::test {
@@ -105,16 +106,17 @@ TEST_F(ZookeeperCost, AHandOffCostsTheSameWithTenWaitersAndWithFiveHundred) {
     }
 }
 
-TEST_F(ZookeeperCost, FiftyThousandNamesUsedOnceLeaveNothingBehind) {
+TEST_F(ZookeeperCost, NamesUsedOnceLeaveNothingBehind) {
     const ZookeeperServer server(
         {.reaps_every = 200ms, .java_flags = {"-Dznode.container.maxPerMinute=10000000"}});
     const auto before = server.measured("znode_count");
+    const int names = rounds(100, 1000);
     {
         const auto user = connect(server.url() + "?tick=500ms");
         std::vector<std::jthread> threads;
         for (int thread = 0; thread < 50; ++thread) {
-            threads.emplace_back([&user, thread] {
-                for (int i = 0; i < 1000; ++i) {
+            threads.emplace_back([&user, thread, names] {
+                for (int i = 0; i < names; ++i) {
                     const std::string name = std::to_string(thread) + "-" + std::to_string(i);
                     EXPECT_EQ(user.mutex("job-" + name, long_lived()).acquire().release(),
                               Released::in_time);

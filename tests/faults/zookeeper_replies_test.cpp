@@ -218,30 +218,115 @@ TEST_F(ZookeeperDeleted, AWaiterWhoseNodeWasDeletedWhileItsConnectionWasDownIsNe
     ASSERT_TRUE(others->leave(rival).get().ok());
 }
 
-TEST_F(ZookeeperReplies, OneThatWasRefusedAndIsAboutToLeaveRefusesNobodyElse) {
-    const auto url = [](int port) { return url_at(port, "?tick=500ms"); };
+/// One whose removal, when it was refused, is kept back.
+class ZookeeperDisagreement : public ZookeeperReplies {
+protected:
+    /// Returns when it knows that it is refused, and stands in line still.
+    template <class Acquire>
+    auto refused(Acquire acquire) {
+        const auto user = patient_client();
+        proxy_.on_request([removals = removals_](auto request) {
+            const auto verb = zookeeper_verb(request);
+            const bool removes = verb == Verb::multi || verb == Verb::remove;
+            return removes && (*removals)++ == 0 ? Verdict::hold : Verdict::pass;
+        });
+        auto result = std::async(std::launch::async, [user, acquire] { return acquire(user); });
+        EXPECT_TRUE(await([&] { return *removals_ > 0; }));
+        return result;
+    }
+    static Hold take_slot(const Client& user) {
+        return user.semaphore("slots", 3, long_lived()).acquire();
+    }
+    void expect_conflict_for_another_capacity() const {
+        const auto later =
+            error_of([&] { return rival().semaphore("slots", 5, long_lived()).acquire(); });
+        EXPECT_EQ(later.code(), errc::conflict);
+    }
+
+private:
+    std::shared_ptr<std::atomic<int>> removals_ = std::make_shared<std::atomic<int>>(0);
+};
+
+TEST_F(ZookeeperDisagreement, IsNotHeldAgainstOneThatAgreesWithTheHolder) {
     Hold first = rival().semaphore("slots", 5, long_lived()).acquire(5);
-    const auto wrong = connect(url(proxy_.port()));
-    const ZookeeperAmbush stays(proxy_, Verb::remove, {Verdict::hold});
-    auto refused = std::async(std::launch::async, [&] {
-        return error_of([&] { return wrong.semaphore("slots", 3, long_lived()).acquire(); }).code();
+    auto wrong = refused(
+        [](const Client& user) { return error_of([&] { return take_slot(user); }).code(); });
+    auto right = std::async(std::launch::async, [other = rival()] {
+        return other.semaphore("slots", 5, long_lived()).acquire();
     });
-    ASSERT_TRUE(stays.await_seen(1)) << "it knows, and its node is still there";
+    ASSERT_TRUE(await_waiters("slots", 2));
+    proxy_.pass();
+    EXPECT_EQ(wrong.get(), errc::conflict);
     first.release();
-    FaultProxy way(server_.port(), zookeeper_protocol);
-    const auto right = connect(url(way.port()));
-    std::atomic<int> lists = 0;
-    way.on_request([&](auto request) {
-        return zookeeper_verb(request) == Verb::list && ++lists == 2 ? Verdict::hold
-                                                                     : Verdict::pass;
+    EXPECT_TRUE(right.get().held());
+}
+
+TEST_F(ZookeeperDisagreement, OfOneThatHasComeToTheFrontIsTheLaterOnes) {
+    Hold first = rival().semaphore("slots", 5, long_lived()).acquire(5);
+    auto second = refused(take_slot);
+    first.release();
+    expect_conflict_for_another_capacity();
+    proxy_.pass();
+    const Hold held = second.get();
+    EXPECT_TRUE(held.held()) << "only the later one of two is refused";
+    EXPECT_EQ(holders("slots"), 1U);
+}
+
+TEST_F(ZookeeperDisagreement, WithOneThatHasComeToTheFrontIsToldToAWaiter) {
+    Hold first = rival().semaphore("slots", 5, long_lived()).acquire(5);
+    auto second = refused(take_slot);
+    auto third = std::async(std::launch::async, [other = rival()] {
+        auto slots = other.semaphore("slots", 5, long_lived());
+        return error_of([&] { return slots.try_acquire_for(8s); }).code();
     });
-    auto entering = std::async(std::launch::async,
-                               [&] { return right.semaphore("slots", 5, long_lived()).acquire(); });
-    ASSERT_TRUE(await([&] { return lists >= 2; })) << "it looks again";
-    proxy_.let_pass();
-    EXPECT_EQ(refused.get(), errc::conflict);
-    way.let_pass();
-    EXPECT_TRUE(entering.get().held());
+    ASSERT_TRUE(await_waiters("slots", 2));
+    first.release();
+    proxy_.pass();
+    const Hold held = second.get();
+    EXPECT_EQ(third.get(), errc::conflict);
+    EXPECT_TRUE(rival().semaphore("slots", 3, long_lived()).try_acquire())
+        << "nobody stands in the way of those who agree";
+}
+
+TEST_F(ZookeeperDisagreement, WithOneThatWillNotWaitIsTheLaterOnesToo) {
+    Hold first = rival().semaphore("slots", 3, long_lived()).acquire(3);
+    auto second = refused(
+        [](const Client& user) { return user.semaphore("slots", 3, long_lived()).try_acquire(); });
+    first.release();
+    expect_conflict_for_another_capacity();
+    proxy_.pass();
+    const auto taken = second.get();
+    EXPECT_TRUE(taken) << "it is free, and it is the first";
+}
+
+TEST_F(ZookeeperDisagreement, WithOneThatLeavesBetweenIsDecidedByTheNextOfItsKind) {
+    const auto other = rival();
+    Hold first = other.semaphore("slots", 5, long_lived()).acquire(5);
+    auto next = std::async(std::launch::async,
+                           [&] { return other.semaphore("slots", 5, long_lived()).acquire(5); });
+    ASSERT_TRUE(await_waiters("slots", 1));
+    auto wrong = refused(
+        [](const Client& user) { return error_of([&] { return take_slot(user); }).code(); });
+    first.release();
+    const Hold present = next.get();
+    proxy_.pass();
+    EXPECT_EQ(wrong.get(), errc::conflict);
+    EXPECT_EQ(waiters("slots"), 0U);
+}
+
+TEST_F(ZookeeperReplies, AHoldWhoseCreateWasNotAnsweredIsTrustedForItsWholeLease) {
+    // Keeps the container, so that there is one create.
+    const Hold below = rival().mutex("orders/below", long_lived()).acquire();
+    const auto user = client("&connect_timeout=1s");
+    const LockOptions options{.lease = 3s};
+    user.mutex("orders", options).acquire().release();
+    // What the last write has proved is of no use any more.
+    const auto since = std::chrono::steady_clock::now();
+    ASSERT_TRUE(await([&] { return std::chrono::steady_clock::now() - since > 2500ms; }));
+    const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::cut_after});
+    const Hold hold = user.mutex("orders", options).acquire();
+    EXPECT_EQ(ambush.seen(), 1U);
+    EXPECT_GT(hold.remaining(), 2s);
 }
 
 TEST_F(ZookeeperReplies, APredecessorThatIsAdmittedBetweenTheListAndTheWatchIsNoticed) {

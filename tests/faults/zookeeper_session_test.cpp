@@ -232,6 +232,85 @@ TEST_F(ZookeeperSession, ALeaseIsNotLengthenedBeyondIt) {
     EXPECT_EQ(renewed.value().front().state, Standing::State::admitted);
 }
 
+TEST_F(ZookeeperSession, IsTheSameOneWhenTheServersGrantMoreThanTheyDid) {
+    ZookeeperServer server;
+    const auto user = connect(server.url() + "?tick=500ms");
+    // The servers grant no longer one than that which the client has already.
+    auto hold = user.mutex("orders", {.lease = 9500ms}).acquire();
+    server.restart_with({"maxSessionTimeout=60000"});
+    EXPECT_FALSE(await([&] { return !hold.held(); }, 11s)) << "it is renewed";
+    EXPECT_EQ(hold.release(), Released::in_time);
+}
+
+TEST_F(ZookeeperSession, ThatIsShortenedByTheServersLosesTheHoldBeforeARivalIsIn) {
+    ZookeeperServer server;
+    FaultProxy way(server.port(), zookeeper_protocol);
+    const auto user = connect(server.url_through(way.port()) + "?tick=500ms");
+    const Hold hold = user.mutex("orders", {.lease = 9s}).acquire();
+    server.kill();
+    const auto known = way.bytes_from_server();
+    server.restart_with({"maxSessionTimeout=4000"});
+    const auto other = connect(server.url() + "?tick=500ms");
+    // The server knows of the client again, and has told what it grants now.
+    ASSERT_TRUE(await([&] { return way.bytes_from_server() > known; }));
+    way.black_hole();
+    const Hold next = other.mutex("orders", {.lease = 4s}).acquire();
+    EXPECT_FALSE(hold.held()) << hold.remaining().count();
+    EXPECT_GT(next.fence(), hold.fence());
+}
+
+TEST_F(ZookeeperSession, ThatWasShortenedOnceLimitsNoLaterOne) {
+    ZookeeperServer server;
+    FaultProxy way(server.port(), zookeeper_protocol);
+    const auto user = connect(server.url_through(way.port()) + "?tick=500ms");
+    auto mutex = user.mutex("orders", {.lease = 9s});
+    mutex.acquire().release();
+    const auto is_refused = [&] {
+        try {
+            mutex.acquire().release();
+            return false;
+        } catch (const Error& error) {
+            return error.code() == errc::invalid_argument;
+        }
+    };
+    server.restart_with({"maxSessionTimeout=4000"});
+    ASSERT_TRUE(await(is_refused)) << "that server grants no longer one";
+    // The session is over before it could be taken up for longer.
+    way.refuse();
+    way.cut();
+    server.restart_with({"maxSessionTimeout=10000"});
+    server.restart_empty();
+    way.pass();
+    EXPECT_TRUE(await([&] { return !is_refused(); }));
+}
+
+TEST_F(ZookeeperSession, ThatIsShortenedIsToldToOneThatWaitsWithBarging) {
+    ZookeeperServer server;
+    const auto store = open_store(server.url() + "?tick=500ms&prefix=").store;
+    const auto wire = store->wire().interest();
+    const auto enter = [&](std::byte number) {
+        const Contender one{.resource = "orders",
+                            .nonce = {.bytes = {number}},
+                            .owner = "it",
+                            .fairness = Fairness::barging,
+                            .lease = 9s};
+        return store->enter({&one, 1}).get().value().front();
+    };
+    const Ticket holder = enter(std::byte{1}).ticket;
+    const Entry waiter = enter(std::byte{2});
+    ASSERT_EQ(waiter.standing.state, Standing::State::waiting);
+    server.restart_with({"maxSessionTimeout=4000"});
+    const std::vector tickets{holder, waiter.ticket};
+    EXPECT_TRUE(await(
+        [&] {
+            const auto renewed = store->renew(tickets, 9s).get();
+            return renewed.ok() && renewed.value()[0].state == Standing::State::gone &&
+                   renewed.value()[1].state == Standing::State::gone;
+        },
+        5s))
+        << "and not answered by an error about a lease that nobody lengthens";
+}
+
 TEST_F(ZookeeperSession, TheFirstOneIsWaitedForLikeAnyAnswer) {
     proxy_.refuse();
     auto connecting = std::async(std::launch::async, [&] { return client(); });
@@ -248,6 +327,20 @@ TEST_F(ZookeeperSession, ThatCannotBeHadIsToldWithTheReason) {
     expect_says(failed, "request_timeout is 700 ms");
     expect_says(failed, "refused");
     EXPECT_GE(std::chrono::steady_clock::now() - start, 600ms);
+}
+
+TEST_F(ZookeeperSession, ThatIsAskedOfAnotherKindOfServerIsToldAtOnce) {
+    const auto garbage = [&] { proxy_.garbage("HTTP/1.1 400 Bad Request\r\n\r\n"); };
+    garbage();
+    proxy_.on_request([&](auto) {
+        garbage();
+        return Verdict::pass;
+    });
+    const auto start = std::chrono::steady_clock::now();
+    const auto failed = error_of([&] { return client("&request_timeout=60s"); });
+    EXPECT_EQ(failed.code(), errc::unreachable);
+    expect_says(failed, "does not speak ZooKeeper's protocol");
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 20s) << "trying again mends nothing";
 }
 
 TEST_F(ZookeeperSession, IsClosedAtOnceWhenNobodyAnswers) {

@@ -117,18 +117,22 @@ class MariadbServer(DatabaseServer):
         subprocess.run(
             ["mariadb-install-db", "--no-defaults", f"--datadir={self._folder}/data",
              "--auth-root-authentication-method=normal", "--skip-test-db",
-             "--innodb-log-file-size=4M", *self._user()],
+             "--innodb-log-file-size=4M", self._temporary(), *self._user()],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
 
     @staticmethod
     def _user():
         return ["--user=root"] if os.getuid() == 0 else []
 
+    def _temporary(self):
+        """Of its own: a server that starts removes the temporary tables that it finds."""
+        return f"--tmpdir={self._folder}"
+
     def _command(self):
         return ["mariadbd", "--no-defaults", f"--datadir={self._folder}/data",
                 f"--port={self.port}", "--bind-address=127.0.0.1",
                 f"--socket={self._folder}/socket", "--innodb-log-file-size=4M",
-                "--innodb-flush-log-at-trx-commit=2", *self._user()]
+                "--innodb-flush-log-at-trx-commit=2", self._temporary(), *self._user()]
 
     def _client(self, statements):
         return subprocess.run(

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -50,7 +51,7 @@ public:
 private:
     struct Ports {
         LoopbackPort listened;
-        int advertised = 0;
+        std::atomic<int> advertised = 0;
     };
 
     static std::string name_of(std::size_t index) { return "member" + std::to_string(index); }

@@ -18,10 +18,15 @@ namespace {
 /// A small log: each server copies it.
 const std::string small = " --innodb-log-file-size=4M --innodb-buffer-pool-size=16M";
 
+/// Of its own: a server that starts removes the temporary tables that it finds, whoever's they are.
+std::string temporary_in(const std::filesystem::path& folder) {
+    return "--tmpdir=" + folder.string();
+}
+
 void make_template(const std::filesystem::path& target) {
-    run_to_end("mariadb-install-db --no-defaults --datadir='" + target.string() +
-               "' --auth-root-authentication-method=normal --skip-test-db" + small +
-               (getuid() == 0 ? " --user=root" : ""));
+    run_to_end("mariadb-install-db --no-defaults --datadir='" + target.string() + "' '" +
+               temporary_in(target) + "' --auth-root-authentication-method=normal --skip-test-db" +
+               small + (getuid() == 0 ? " --user=root" : ""));
 }
 
 }  // namespace
@@ -55,7 +60,8 @@ std::vector<std::string> MariadbServer::command_line() const {
                                    file("log").string()};
     words.insert(words.end(), {"mariadbd", "--no-defaults", "--datadir=" + file("data").string(),
                                "--port=" + std::to_string(port()), "--bind-address=127.0.0.1",
-                               "--socket=" + file("socket").string(), "--max-connections=300"});
+                               "--socket=" + file("socket").string(), "--max-connections=300",
+                               temporary_in(folder_.path())});
     if (getuid() == 0) words.emplace_back("--user=root");
     if (!options_.durable) {
         words.insert(words.end(), {"--innodb-flush-log-at-trx-commit=2",

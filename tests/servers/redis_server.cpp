@@ -85,7 +85,9 @@ void RedisServer::write_configuration() const {
 }
 
 void RedisServer::start() {
-    process_.emplace(std::vector<std::string>{"redis-server", file("redis.conf")});
+    std::vector<std::string> words = options_.under;
+    words.insert(words.end(), {"redis-server", file("redis.conf").string()});
+    process_.emplace(words);
     guard_.emplace(guard_of(pid(), folder_.path()));
     bool ended = false;
     const bool decided = await([&] {

@@ -21,6 +21,8 @@ struct RedisOptions {
     /// Lines of redis.conf; they come last, so they win. "appendonly yes", "maxmemory 8mb",
     /// "user alice on >secret ~jobs/* &* +@all"
     std::vector<std::string> settings = {};
+    /// What its command line begins with: "env", "LD_PRELOAD=...".
+    std::vector<std::string> under = {};
 };
 
 /// Whether what was in the server is there again.

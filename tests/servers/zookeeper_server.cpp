@@ -147,6 +147,12 @@ void ZookeeperServer::restart_empty() {
     restart();
 }
 
+void ZookeeperServer::restart_with(const std::vector<std::string>& settings) {
+    options_.settings.insert(options_.settings.end(), settings.begin(), settings.end());
+    write_configuration();
+    restart();
+}
+
 std::string ZookeeperServer::url_through(int port) const {
     return "zookeeper://127.0.0.1:" + std::to_string(port);
 }

@@ -69,6 +69,8 @@ public:
     /// As by kill(), if it is not down; then the same data on the same ports. Serves when this
     /// returns: a member needs a majority for that.
     void restart();
+    /// As restart(), with further lines of zoo.cfg.
+    void restart_with(const std::vector<std::string>& settings);
     /// As restart(), but does not wait.
     void start();
     void await_serving();

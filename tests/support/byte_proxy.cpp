@@ -61,7 +61,18 @@ bool ByteProxy::carry(const Socket& from, const Socket& to) {
     const ssize_t count = recv(from.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (count < 0) return errno == EAGAIN || errno == EINTR;
     if (count == 0) return false;
-    return send_all(to, std::string_view(buffer.data(), static_cast<std::size_t>(count)));
+    const std::string_view text(buffer.data(), static_cast<std::size_t>(count));
+    return !resets(from, text) && send_all(to, text);
+}
+
+bool ByteProxy::resets(const Socket& client, std::string_view text) {
+    // The record in which a client says hello.
+    constexpr std::string_view handshake{"\x16\x03\x01"};
+    if (handshakes_to_reset_ == 0 || text.find(handshake) == text.npos) return false;
+    --handshakes_to_reset_;
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    setsockopt(client.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    return true;
 }
 
 bool ByteProxy::carry_answer(Pair& pair) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <list>
 #include <mutex>
+#include <string_view>
 #include <thread>
 
 #include "support/loopback.hpp"
@@ -27,6 +28,10 @@ public:
     /// Nothing passes in any direction, and nobody is told.
     void black_hole() { mode_ = Mode::black_hole; }
 
+    /// Of the next so many connections, the TLS handshake is answered by a reset.
+    void reset_handshakes(int count) { handshakes_to_reset_ = count; }
+    int handshakes_to_reset() const { return handshakes_to_reset_; }
+
     /// Connections that were taken, requests that passed (at one go each), answers that were lost.
     int connections() const { return connections_; }
     int requests() const { return requests_; }
@@ -42,6 +47,7 @@ private:
     void run();
     void take_new();
     bool carry(const Socket& from, const Socket& to);
+    bool resets(const Socket& client, std::string_view text);
     bool carry_answer(Pair& pair);
 
     const int server_port_;
@@ -52,6 +58,7 @@ private:
     std::atomic<int> connections_{0};
     std::atomic<int> requests_{0};
     std::atomic<int> lost_{0};
+    std::atomic<int> handshakes_to_reset_{0};
     std::atomic<bool> ends_{false};
     std::thread thread_;
 };

@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <holdfast/holdfast.hpp>
 #include <iostream>
@@ -106,6 +107,11 @@ private:
             auto attempt = mutex(words).try_acquire();
             if (attempt) hold_.emplace(*std::move(attempt));
             answer(hold_ ? "held " + std::to_string(hold_->fence()) : "busy");
+        } else if (verb == "stand_in_line") {
+            mutex(words).async_acquire([](const std::exception_ptr&, const Attempt&) {});
+            answer("asked");
+        } else if (verb == "exit") {
+            std::exit(0);
         } else if (verb == "release") {
             answer(name_of(hold_->release()));
         } else if (verb == "look") {

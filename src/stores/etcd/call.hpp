@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -98,11 +99,13 @@ public:
     std::optional<grpc::ClientContext> context;  ///< of the present attempt
     grpc::Status status;
     std::uint64_t route = 0;  ///< who is asked: see Members
+    std::size_t member = 0;   ///< which of them that is
     Moment sent{};
     bool under_way = false;
     bool given_up = false;  ///< the present attempt
     bool repeated = false;
-    bool proved_again = false;  ///< the user, for its sake
+    std::set<std::size_t> in_vain;  ///< members, when they were asked last: see is_hopeless()
+    bool proved_again = false;      ///< the user, for its sake
 
 private:
     Owner& owner_;

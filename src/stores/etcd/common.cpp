@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "stores/etcd/keeping.hpp"
+#include "stores/etcd/leaving.hpp"
 #include "stores/etcd/transactions.hpp"
 #include "stores/listed/note.hpp"
 
@@ -162,10 +163,10 @@ Standing Common::stands(const Member& member, const std::vector<Seat>& line,
     const auto judgement = judge(line, member.node);
     switch (judgement.verdict) {
         case Verdict::admitted:
-            admitted(member);
-            return {.state = State::admitted, .fence = member.fence};
+            return admitted(member);
         case Verdict::conflict:
-            // Whoever is ahead of it and disagrees was refused when it came, and is about to leave.
+            leave_behind(member, judgement.barred_by);
+            [[fallthrough]];
         case Verdict::waits:
             roster.wait_for(member.nonce(), watched_by(member.node, judgement), false, revision);
             unwatch(member);
@@ -178,6 +179,29 @@ Standing Common::stands(const Member& member, const std::vector<Seat>& line,
     return {};
 }
 
+/// It was told to wait, and disagrees with whoever is the first by now. While that one is there it
+/// leaves, and is told so; when it comes again, it is refused. Else it waits, and looks again.
+void Common::leave_behind(const Member& member, const Seat& other) {
+    messages::TxnRequest request;
+    *request.add_compare() = made_by(member.node, static_cast<std::int64_t>(member.fence));
+    *request.add_compare() = made_by(other.node, other.order);
+    *request.add_success() = remove(member.node);
+    submit(std::move(request), [member](Common& alive, const auto& answer) {
+        if (!answer.result.ok() || !answer.result.value().succeeded()) return;
+        const auto left = alive.roster.remove(member);
+        if (!left) return;
+        alive.unwatch(*left);
+        if (left->doubted) {
+            // A copy of its enter that still comes is to find a guard.
+            const Ticket unanswered{member.contender.resource, member.nonce(), {}};
+            leave_line(alive.shared_from_this(), unanswered).then([](const Result<Standing>&) {});
+        } else {
+            alive.slots.give_back(member.nonce());
+        }
+        alive.watchers->call(member.nonce(), {.state = State::gone});
+    });
+}
+
 std::vector<std::string> Common::watched_by(const std::string& key, const Judgement& judgement) {
     auto keys = judgement.watched;
     keys.push_back(key);
@@ -185,10 +209,11 @@ std::vector<std::string> Common::watched_by(const std::string& key, const Judgem
 }
 
 /// Whoever waits behind it with permits looks at it alone, and is told by its being written again.
-void Common::admitted(const Member& member) {
-    roster.admit(member.nonce());
+Standing Common::admitted(const Member& member) {
+    if (!roster.admit(member)) return {};
     unwatch(member);
-    if (member.admitted || member.contender.capacity == all) return;
+    const Standing standing{.state = State::admitted, .fence = member.fence};
+    if (member.admitted || member.contender.capacity == all) return standing;
     messages::TxnRequest request;
     // Not over what was written since: it may be bound to another lease by then.
     *request.add_compare() = written_by(member.node, member.last_written());
@@ -197,6 +222,7 @@ void Common::admitted(const Member& member) {
         if (!answer.result.ok() || !answer.result.value().succeeded()) return;
         alive.roster.written(nonce, answer.result.value().header().revision());
     });
+    return standing;
 }
 
 std::optional<Member> Common::forget(const Nonce& nonce) {

@@ -45,7 +45,7 @@ public:
 
     /// `read(common, answer)` is called unless this is gone by then.
     template <class Request, class Read>
-    void submit(Request request, Read read, EtcdWire::Terms terms = {}) {
+    void submit(Request request, Read read, Terms terms = {}) {
         wire.submit(
             std::move(request),
             [weak = weak_from_this(),
@@ -99,7 +99,8 @@ private:
     void grant_lease(std::chrono::seconds ttl);
     void revoke_lease(std::int64_t lease);
     void unwatch(const Member& member);
-    void admitted(const Member& member);
+    Standing admitted(const Member& member);
+    void leave_behind(const Member& member, const Seat& other);
 };
 
 }  // namespace holdfast::inline v0::etcd

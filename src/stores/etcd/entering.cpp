@@ -193,10 +193,10 @@ void Entering::judge_last(Common& common, Plan plan, const std::vector<Seat>& li
         case Verdict::waits:
             return last_waits(common, last, judgement);
         case Verdict::conflict:
-            return last_disagrees(common, plan, line.front(), judgement);
+            return last_disagrees(common, plan, judgement);
         case Verdict::absent:
             // Somebody has removed it, or its lease has ended, between the two.
-            return take_out(common, plan, std::vector<Entry>{});
+            return take_out(common, plan.count, std::vector<Entry>{});
     }
 }
 
@@ -208,31 +208,36 @@ void Entering::last_waits(Common& common, std::size_t last, const Judgement& jud
     finish(common);
 }
 
-void Entering::last_disagrees(Common& common, Plan plan, const Seat& first,
-                              const Judgement& judgement) {
+/// Taken out while those are there that it disagrees with, and only then. Else it may be the first
+/// by now, by which others are judged: then it stays.
+void Entering::last_disagrees(Common& common, Plan plan, const Judgement& judgement) {
     const std::size_t last = plan.count - 1;
-    ask_whether_refused(
-        common, line_start(contenders_[last].resource), first,
-        [self = shared_from_this(), plan, last, judgement](Common& alive, bool refused) {
-            if (refused) return self->last_waits(alive, last, judgement);
-            self->take_out(alive, plan, self->in_conflict(last, judgement.capacity_ahead));
-        });
-}
-
-void Entering::ask_whether_refused(Common& common, const std::string& start, const Seat& first,
-                                   Told told) {
-    auto request = list(start).request_range();
-    // As it was when the first one came in: that decided about it.
-    request.set_revision(first.order);
+    messages::TxnRequest request;
+    *request.add_compare() = made_by(keys_[last], made_by_);
+    *request.add_compare() = made_by(judgement.barred_by.node, judgement.barred_by.order);
+    *request.add_success() = remove(keys_[last]);
+    *request.add_failure() = list(line_start(contenders_[last].resource), made_by_);
     common.submit(
         std::move(request),
-        [start, node = first.node, told = std::move(told)](Common& alive, const auto& answer) {
-            // Compacted, say: then it has been there for long.
-            if (!answer.result.ok()) return told(alive, false);
-            const auto line = seats_in(answer.result.value().kvs(), start);
-            told(alive, judge(line, node).verdict == Verdict::conflict);
+        [self = shared_from_this(), plan, judgement](Common& alive, const Answer& answer) {
+            self->last_taken_out(alive, plan, judgement, answer);
         },
         {.deadline = deadline_});
+}
+
+void Entering::last_taken_out(Common& common, Plan plan, const Judgement& judgement,
+                              const Answer& answer) {
+    const std::size_t last = plan.count - 1;
+    const Failure refused = in_conflict(last, judgement.capacity_ahead);
+    if (!answer.result.ok()) return take_out(common, plan.count, refused);
+    const auto& response = answer.result.value();
+    if (response.succeeded()) return take_out(common, last, refused);
+    sent_ = answer.sent;
+    const std::string start = line_start(contenders_[last].resource);
+    const auto line = seats_in(response.responses(0).response_range().kvs(), start);
+    const bool there = std::ranges::find(line, keys_[last], &Seat::node) != line.end();
+    // Else an earlier copy of the request has done it.
+    there ? judge_last(common, plan, line) : take_out(common, last, refused);
 }
 
 /// Nothing was written. The answer tells who is there instead.
@@ -291,11 +296,11 @@ void Entering::found(Common& common, const Lines& lines) {
         }
         if (judgement.verdict == Verdict::conflict) {
             made_by_ = own->order;
-            return take_out(common, {i + 1, true}, in_conflict(i, judgement.capacity_ahead));
+            return last_disagrees(common, {i + 1, true}, judgement);
         }
         if (known.contender.patience == Patience::none) {
             made_by_ = own->order;
-            return take_out(common, {i + 1, true}, std::vector<Entry>{});
+            return take_out(common, i + 1, std::vector<Entry>{});
         }
         known.watched = Common::watched_by(known.node, judgement);
         known.listed_at = seen_at_;
@@ -313,7 +318,7 @@ void Entering::look(Common& common, const Lines& lines) {
         joined.push_back(seat(i));
         const auto judgement = judge(joined, keys_[i]);
         if (judgement.verdict == Verdict::conflict) {
-            return look_at_first(common, i, lines[i].front(), judgement.capacity_ahead);
+            return fail(in_conflict(i, judgement.capacity_ahead));
         }
         if (judgement.verdict == Verdict::admitted) continue;
         if (one.patience == Patience::none) return finish_gone();
@@ -325,17 +330,6 @@ void Entering::look(Common& common, const Lines& lines) {
                          ": others came in between, again and again; try once more"});
     }
     send(common, {contenders_.size(), false});
-}
-
-void Entering::look_at_first(Common& common, std::size_t index, const Seat& first,
-                             std::uint64_t capacity_ahead) {
-    ask_whether_refused(
-        common, line_start(contenders_[index].resource), first,
-        [self = shared_from_this(), index, capacity_ahead](Common& alive, bool refused) {
-            if (!refused) return self->fail(self->in_conflict(index, capacity_ahead));
-            if (self->contenders_[index].patience == Patience::none) return self->finish_gone();
-            self->send(alive, {index + 1, true});
-        });
 }
 
 Seat Entering::seat(std::size_t index) const {
@@ -363,11 +357,12 @@ void Entering::add(Common& common, Member member, State state) {
     entries_.push_back(std::move(entry));
 }
 
-/// It is answered when nothing of it is left.
-void Entering::take_out(Common& common, Plan plan, Result<std::vector<Entry>> result) {
+/// So many of them. It is answered when nothing of them is left.
+void Entering::take_out(Common& common, std::size_t count, Result<std::vector<Entry>> result) {
     after_ = std::move(result);
-    to_take_out_ = plan.count;
-    for (std::size_t i = 0; i < plan.count; ++i) remove_key(common, i);
+    to_take_out_ = count;
+    if (count == 0) return taken_out();
+    for (std::size_t i = 0; i < count; ++i) remove_key(common, i);
 }
 
 /// Exactly this incarnation: a copy of the request that comes late must not end the next one of
@@ -381,13 +376,12 @@ void Entering::remove_key(Common& common, std::size_t index) {
     common.submit(std::move(request),
                   [self = shared_from_this()](Common&, const Answer& answer) {
                       if (!answer.result.ok()) self->not_taken_out_ = answer.result.failure();
-                      self->one_taken_out();
+                      if (--self->to_take_out_ == 0) self->taken_out();
                   },
                   {.deadline = deadline_});
 }
 
-void Entering::one_taken_out() {
-    if (--to_take_out_ > 0) return;
+void Entering::taken_out() {
     if (not_taken_out_) return fail_unknown(*not_taken_out_);
     // When a copy of its request may still arrive, whoever asked takes it out once more.
     if (!after_->ok()) return fail(after_->failure());

@@ -18,7 +18,8 @@ namespace holdfast::inline v0::etcd {
 ///                        └────▶ one does not: gone, or list its line, and put up to that one
 ///
 /// A transaction may be repeated: who is there already is found, and so is the guard of whoever was
-/// taken out before.
+/// taken out before. One that uses the resource as something else is taken out only while it is not
+/// the first: see judge().
 class Entering : public std::enable_shared_from_this<Entering> {
 public:
     using Flight = holdfast::Flight<std::vector<Entry>>;
@@ -52,19 +53,15 @@ private:
     void list_last_line(Common& common, Plan plan);
     void judge_last(Common& common, Plan plan, const std::vector<Seat>& line);
     void last_waits(Common& common, std::size_t last, const Judgement& judgement);
-    void last_disagrees(Common& common, Plan plan, const Seat& first, const Judgement& judgement);
+    void last_disagrees(Common& common, Plan plan, const Judgement& judgement);
+    void last_taken_out(Common& common, Plan plan, const Judgement& judgement,
+                        const Answer& answer);
     void seen(Common& common, const messages::TxnResponse& response);
     bool change_slots(Common& common, const Lines& lines);
     bool is_guarded(const messages::TxnResponse& response) const;
     Lines lines_in(const messages::TxnResponse& response) const;
     void found(Common& common, const Lines& lines);
     void look(Common& common, const Lines& lines);
-    void look_at_first(Common& common, std::size_t index, const Seat& first,
-                       std::uint64_t capacity_ahead);
-    /// Whether the first of a line was refused when it came in, and is about to leave.
-    using Told = Callback<void(Common&, bool)>;
-    void ask_whether_refused(Common& common, const std::string& start, const Seat& first,
-                             Told told);
 
     void name_keys();
     /// At the end of its line.
@@ -74,9 +71,9 @@ private:
     Failure in_conflict(std::size_t index, std::uint64_t capacity_ahead) const;
     Member member(std::size_t index, std::int64_t made_by) const;
     void add(Common& common, Member member, Standing::State state);
-    void take_out(Common& common, Plan plan, Result<std::vector<Entry>> result);
+    void take_out(Common& common, std::size_t count, Result<std::vector<Entry>> result);
     void remove_key(Common& common, std::size_t index);
-    void one_taken_out();
+    void taken_out();
     void finish(Common& common);
     void complete(Result<std::vector<Entry>> result);
     std::size_t used_slots(const Result<std::vector<Entry>>& result) const;

@@ -45,7 +45,7 @@ public:
         return leave_line(common_, ticket);
     }
     Pending<std::vector<Line>> inspect(std::string prefix) override {
-        return list_lines(common_, std::move(prefix));
+        return list_lines(common_, prefix);
     }
     Pending<std::vector<Line>> look_at(const std::string& resource) override {
         return list_line(common_, resource);

@@ -167,6 +167,7 @@ void EtcdWire::send(const std::shared_ptr<Call>& call, Moment now) {
     identify(*call->context);
     call->status = {};
     call->route = members_.route();
+    call->member = members_.current();
     call->sent = now;
     call->given_up = false;
     under_way_.insert(call);
@@ -207,7 +208,14 @@ void EtcdWire::unserved(const std::shared_ptr<Call>& call, Moment now, Due& due)
     if (!call->given_up) members_.failed(call->route, now);
     // One whose own time was short says nothing about whoever was asked.
     if (call->given_up && is_overdue(*call, now)) members_.silent(call->route, now);
-    if (now >= call->deadline) return give_up(call, reason_of(*call), due);
+    // Each for itself: one may be asked several times in a row, by calls that fail together.
+    if (is_hopeless(call->status)) {
+        call->in_vain.insert(call->member);
+    } else {
+        call->in_vain.erase(call->member);
+    }
+    const bool is_over = now >= call->deadline || call->in_vain.size() >= cluster_.members.size();
+    if (is_over) return give_up(call, reason_of(*call), due);
     if (may_send(*call) && now >= members_.next()) return send(call, now);
     outbox_.push_back(call);
 }

@@ -23,6 +23,12 @@
 
 namespace holdfast::inline v0::etcd {
 
+/// What a request is asked with.
+struct Terms {
+    /// Unset: after request_timeout.
+    std::optional<Moment> deadline = std::nullopt;
+};
+
 /// The requests of one client, and its two streams, to one member after the other. All that comes
 /// back comes through one completion queue, which whoever waits empties for everybody: a lone
 /// caller pays for no change of thread.
@@ -34,10 +40,6 @@ public:
 
     template <class Request>
     using AnswerTo = Answer<typename Method<Request>::Response>;
-    struct Terms {
-        /// Unset: after request_timeout.
-        std::optional<Moment> deadline = std::nullopt;
-    };
     /// Asks, of another member when one does not answer, until it is answered or its time is up. So
     /// it may be done twice: a request that must not be says so by what it compares. `answered` is
     /// called once, as one of the callbacks of a turn.

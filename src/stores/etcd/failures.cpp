@@ -1,5 +1,6 @@
 #include "stores/etcd/failures.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -40,6 +41,16 @@ constexpr std::array meanings{
             "it has more requests than it can serve; try again in a moment"},
 };
 
+/// What gRPC says of servers that would say the same again. One that merely hangs up is not among
+/// them.
+constexpr std::array hopeless{
+    std::string_view{"certificate verify failed"}, std::string_view{"CERTIFICATE_VERIFY_FAILED"},
+    std::string_view{"wrong version number"},      std::string_view{"WRONG_VERSION_NUMBER"},
+    std::string_view{"alert unknown ca"},          std::string_view{"alert bad certificate"},
+    std::string_view{"alert handshake failure"},   std::string_view{"alert certificate required"},
+    std::string_view{"Failed parsing HTTP/2"},
+};
+
 bool says(const grpc::Status& status, std::string_view what) {
     return status.error_message().find(what) != std::string::npos;
 }
@@ -69,7 +80,8 @@ Refusal refusal_of(const grpc::Status& status) {
             return says(status, "lease") ? Refusal::lease_not_found : Refusal::final;
         case StatusCode::FAILED_PRECONDITION:
             if (says(status, "authentication is not enabled")) return Refusal::no_authority;
-            return says(status, "not leader") ? Refusal::unserved : Refusal::final;
+            return says(status, "not leader") || says(status, "for learner") ? Refusal::unserved
+                                                                             : Refusal::final;
         case StatusCode::UNAVAILABLE:
         case StatusCode::CANCELLED:
         case StatusCode::DEADLINE_EXCEEDED:
@@ -90,6 +102,11 @@ bool is_unsent(const grpc::Status& status) {
     return status.error_code() == StatusCode::UNAVAILABLE &&
            (says(status, "failed to connect") || says(status, "connections to all backends") ||
             says(status, "DNS resolution failed") || says(status, "empty address list"));
+}
+
+bool is_hopeless(const grpc::Status& status) {
+    return is_unsent(status) &&
+           std::ranges::any_of(hopeless, [&](auto what) { return says(status, what); });
 }
 
 Failure failure_of(const grpc::Status& status, const Cluster& cluster) {

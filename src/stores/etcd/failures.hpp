@@ -27,6 +27,10 @@ bool is_of_member(const grpc::Status& status);
 /// Whether it never reached a member.
 bool is_unsent(const grpc::Status& status);
 
+/// Whether a server is there, and trying again cannot mend what is wrong with it, or with us: a
+/// certificate, say.
+bool is_hopeless(const grpc::Status& status);
+
 /// In a sentence. The effect is none.
 Failure failure_of(const grpc::Status& status, const Cluster& cluster);
 

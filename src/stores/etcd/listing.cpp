@@ -89,6 +89,7 @@ private:
     Line line_of(const std::string& resource, std::vector<Found>& found) const {
         std::ranges::sort(found, {}, [](const Found& one) { return one.seat.order; });
         std::vector<Seat> seats;
+        seats.reserve(found.size());
         for (const Found& one : found) seats.push_back(one.seat);
         const std::size_t admitted = listed::admitted_in(seats);
         Line line{
@@ -127,7 +128,8 @@ private:
 
 }  // namespace
 
-Pending<std::vector<Line>> list_lines(const std::shared_ptr<Common>& common, std::string prefix) {
+Pending<std::vector<Line>> list_lines(const std::shared_ptr<Common>& common,
+                                      const std::string& prefix) {
     const auto flight = std::make_shared<Listing::LinesFlight>(common->wire);
     std::make_shared<Listing>(flight, prefix)->start(*common, prefix);
     return Pending<std::vector<Line>>(flight);

@@ -10,7 +10,8 @@
 namespace holdfast::inline v0::etcd {
 
 /// All lines whose resource begins with `prefix`.
-Pending<std::vector<Line>> list_lines(const std::shared_ptr<Common>& common, std::string prefix);
+Pending<std::vector<Line>> list_lines(const std::shared_ptr<Common>& common,
+                                      const std::string& prefix);
 /// That of one resource.
 Pending<std::vector<Line>> list_line(const std::shared_ptr<Common>& common,
                                      const std::string& resource);

@@ -8,7 +8,7 @@ namespace holdfast::inline v0::etcd {
 
 namespace {
 
-using Answer = EtcdWire::AnswerTo<messages::RangeRequest>;
+using Listed = EtcdWire::AnswerTo<messages::RangeRequest>;
 using LookFlight = std::shared_ptr<Flight<Standing>>;
 
 enum class Depth : std::uint8_t { last_two, whole_line };
@@ -18,7 +18,7 @@ void look(Common& common, const Member& member, Depth depth, const LookFlight& f
     const auto operation =
         depth == Depth::last_two ? list_last(2, member.path, up_to) : list(member.path, up_to);
     common.submit(operation.request_range(), [member, depth, flight](Common& alive,
-                                                                     const Answer& answer) {
+                                                                     const Listed& answer) {
         if (!answer.result.ok()) return flight->complete(answer.result.failure());
         const auto& pairs = answer.result.value().kvs();
         const auto line = seats_in(pairs, member.path);

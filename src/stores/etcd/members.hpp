@@ -24,6 +24,8 @@ public:
 
     /// The number of the present one: never used again when it was left.
     std::uint64_t route() const noexcept { return route_; }
+    /// Which of the members that is.
+    std::size_t current() const noexcept { return current_; }
     const std::shared_ptr<grpc::Channel>& channel() const { return members_[current_].channel; }
 
     /// Nobody is asked before.

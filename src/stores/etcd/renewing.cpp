@@ -273,10 +273,12 @@ private:
         if (standing.state == State::gone) return standing;
         // As much as is left of the lease that the servers know of.
         standing.counted_from = lease->counted_from(BootClock::now(), extension_.lease);
-        if (is_latest(common, one)) {
-            common.roster.renewed(one.member.nonce(), lease->heard_at + extension_.lease);
-        }
-        return standing;
+        // Its lease may have ended before this was known: then its key is about to go.
+        const bool there =
+            is_latest(common, one)
+                ? common.roster.renewed(one.member.nonce(), lease->heard_at + extension_.lease)
+                : common.roster.find(one.member.nonce()).has_value();
+        return there ? standing : Standing{};
     }
 
     Standing judged(Common& common, const Asked& one) {

@@ -16,6 +16,8 @@ namespace {
 /// How many waiters a release under barging looks at: beyond that they learn of free room with
 /// their renewals, so that a long line of heavy contenders costs nothing each time.
 constexpr int barging_reach = 64;
+/// How many of the first in line look by themselves.
+constexpr int lookers = 8;
 
 bool has_prefix(std::string_view key, std::string_view prefix) {
     return key.substr(0, prefix.size()) == prefix;
@@ -313,14 +315,29 @@ void LinePage::tell(const Record& record, Standing::State state) {
     told_.push_back({.client = record.client, .nonce = record.nonce, .state = state});
 }
 
+/// The stand-by may hang as the holder does: the next ones look a claim time after each other. And
+/// where there is room but for the stand-by, its end is what they wait for.
 std::optional<std::chrono::nanoseconds> LinePage::look_again(std::uint64_t ticket) const {
+    constexpr std::chrono::nanoseconds at_least = std::chrono::milliseconds{1};
+    int ahead = 0;
+    Moment stand_by_end = Moment::max();
     for (auto row = next_waiter(0); row; row = next_waiter(row->fixed.ticket + 1)) {
-        if (row->fixed.ticket == ticket) break;
-        if (row->fixed.phase == Phase::waiting) return std::nullopt;
+        const Record& record = row->fixed;
+        if (record.ticket == ticket) {
+            if (!has_room(record.weight)) stand_by_end = Moment::max();
+            break;
+        }
+        if (record.phase != Phase::waiting) continue;
+        if (++ahead == lookers) return std::nullopt;
+        if (ahead == 1) stand_by_end = record.lease_end;
     }
-    if (head_.earliest_end == Moment::max()) return claim_time;
-    return std::max<std::chrono::nanoseconds>(head_.earliest_end - scene_.now,
-                                              std::chrono::milliseconds{1});
+    std::chrono::nanoseconds wait = claim_time;
+    if (head_.earliest_end != Moment::max()) {
+        wait = std::max<std::chrono::nanoseconds>(head_.earliest_end - scene_.now, at_least);
+    }
+    wait += ahead * std::chrono::nanoseconds(claim_time);
+    if (stand_by_end == Moment::max()) return wait;
+    return std::max(std::min<std::chrono::nanoseconds>(wait, stand_by_end - scene_.now), at_least);
 }
 
 std::uint64_t LinePage::next_fence() {

@@ -81,7 +81,8 @@ public:
     /// nothing.
     void advance();
 
-    /// When the one who asks is the stand-by: how long until something ahead of it ends.
+    /// When the one who asks is among the first few: how long until something ahead of it should
+    /// have ended, and those before it have looked.
     std::optional<std::chrono::nanoseconds> look_again(std::uint64_t ticket) const;
 
     /// max(last + 1, wall clock), below 2^53.

@@ -1,6 +1,7 @@
 #include "stores/listed/judgement.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "port/admission.hpp"
 
@@ -33,6 +34,13 @@ const Seat* nearest_in_the_way(std::span<const Seat> ahead, const Seat& self) {
     return found == ahead.rend() ? nullptr : &*found;
 }
 
+/// The last of those at the front that agree with the first: while it is there, the first is one of
+/// them.
+const Seat& last_that_agrees_with_first(std::span<const Seat> line) {
+    const auto disagrees = [&](const Seat& seat) { return seat.capacity != line[0].capacity; };
+    return *std::prev(std::ranges::find_if(line, disagrees));
+}
+
 /// Of permits, when no one ahead is in the way alone: the first that waits looks at all holders,
 /// the others at the one before them, which says so when it is admitted.
 std::vector<std::string> watched_by_permits(std::span<const Seat> ahead) {
@@ -52,19 +60,29 @@ Judgement judge(std::span<const Seat> line, std::string_view node) {
     const auto index = static_cast<std::size_t>(found - line.begin());
     const auto ahead = line.first(index);
     if (const Seat* const other = nearest_that_disagrees(ahead, self)) {
-        // The first of a line is admitted.
         const std::uint64_t present = line.front().capacity;
-        if (present == self.capacity) return {.verdict = Verdict::waits, .watched = {other->node}};
-        return {.verdict = Verdict::conflict, .watched = {other->node}, .capacity_ahead = present};
+        if (present == self.capacity) {
+            return {
+                .verdict = Verdict::waits, .watched = {other->node}, .barred_by = ahead.front()};
+        }
+        return {.verdict = Verdict::conflict,
+                .watched = {other->node},
+                .barred_by = last_that_agrees_with_first(ahead),
+                .capacity_ahead = present};
     }
     const auto weights = as_in_line(line.first(index + 1));
     if (is_admitted(weights, index, self.capacity, Fairness::fifo)) {
         return {.verdict = Verdict::admitted};
     }
     if (const Seat* const nearest = nearest_in_the_way(ahead, self)) {
-        return {.verdict = Verdict::waits, .watched = {nearest->node}, .next = index == 1};
+        return {.verdict = Verdict::waits,
+                .watched = {nearest->node},
+                .barred_by = ahead.front(),
+                .next = index == 1};
     }
-    return {.verdict = Verdict::waits, .watched = watched_by_permits(ahead)};
+    return {.verdict = Verdict::waits,
+            .watched = watched_by_permits(ahead),
+            .barred_by = ahead.front()};
 }
 
 std::size_t admitted_in(std::span<const Seat> line) {

@@ -22,17 +22,23 @@ struct Judgement {
     Verdict verdict = Verdict::absent;
     /// Of one that waits: the nodes whose end, or change, may bring it further. Nobody comes into a
     /// line ahead of others, so all else may happen unseen. Of a conflict: the nearest ahead that
-    /// disagrees, should the first one turn out to be about to leave as well.
+    /// disagrees.
     std::vector<std::string> watched = {};
+    /// Of one that waits, or is in conflict: as long as this one is there, it is not the first; and
+    /// in a conflict, whoever is the first disagrees with it.
+    Seat barred_by = {};
     /// The one that is watched is the only one ahead: its end is the admission.
     bool next = false;
     /// Of a conflict.
     std::uint64_t capacity_ahead = 0;
 };
 
-/// Only who is admitted decides what the resource is like. Whoever disagrees with it is about to
-/// leave: the ones behind it wait for that, and are not refused for its sake. They are not admitted
-/// past it either, since it may have come to the front before it looked.
+/// The first of a line decides what the resource is like: it is admitted, or will be when it looks.
+/// Whoever disagrees with it leaves again, but only while it is not the first itself: nobody is
+/// refused for the sake of one that is about to leave. So of two that disagree it is the later one
+/// that is refused; also when it was told to wait before the other one came to the front. Those
+/// behind one that disagrees wait until it has left, and are not admitted past it, since it may
+/// have come to the front before it looked.
 Judgement judge(std::span<const Seat> line, std::string_view node);
 
 /// How many from the front are admitted. Those that disagree on the capacity are about to leave.

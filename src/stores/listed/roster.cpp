@@ -57,6 +57,13 @@ std::optional<Member> Roster::remove(const Nonce& nonce) {
     return take(found);
 }
 
+std::optional<Member> Roster::remove(const Member& seen) {
+    const std::lock_guard guard(mutex_);
+    const auto found = members_.find(seen.nonce());
+    if (found == members_.end() || found->second.fence != seen.fence) return std::nullopt;
+    return take(found);
+}
+
 Member Roster::take(Members::iterator place) {
     Member member = std::move(place->second);
     members_.erase(place);
@@ -73,11 +80,18 @@ void Roster::forget_watches(const Member& member) {
     }
 }
 
-void Roster::admit(const Nonce& nonce) {
-    wait_for(nonce, {}, false);
+bool Roster::admit(const Member& seen) {
     const std::lock_guard guard(mutex_);
-    const auto found = members_.find(nonce);
-    if (found != members_.end()) found->second.admitted = true;
+    const auto found = members_.find(seen.nonce());
+    // It may have come again since, with another place.
+    if (found == members_.end() || found->second.fence != seen.fence) return false;
+    Member& member = found->second;
+    forget_watches(member);
+    member.watched.clear();
+    member.next = false;
+    member.listed_at = 0;
+    member.admitted = true;
+    return true;
 }
 
 void Roster::wait_for(const Nonce& nonce, std::vector<std::string> nodes, bool next,
@@ -93,12 +107,13 @@ void Roster::wait_for(const Nonce& nonce, std::vector<std::string> nodes, bool n
     for (const std::string& node : member.watched) waiting_for_[node].insert(nonce);
 }
 
-void Roster::renewed(const Nonce& nonce, Moment lease_end) {
+bool Roster::renewed(const Nonce& nonce, Moment lease_end) {
     const std::lock_guard guard(mutex_);
     const auto found = members_.find(nonce);
-    if (found == members_.end()) return;
+    if (found == members_.end()) return false;
     found->second.lease_end = lease_end;
     next_lapse_ = std::min(next_lapse_, lease_end);
+    return true;
 }
 
 bool Roster::begin_renewal(const Nonce& nonce, std::uint64_t serial) {
@@ -190,6 +205,22 @@ std::vector<Member> Roster::take_of_session(std::int64_t session) {
         if (current->second.session == session) over.push_back(take(current));
     }
     return over;
+}
+
+std::vector<Member> Roster::take_longer(std::int64_t session, std::chrono::milliseconds lease) {
+    const std::lock_guard guard(mutex_);
+    std::vector<Member> taken;
+    for (auto place = members_.begin(); place != members_.end();) {
+        const auto current = place++;
+        Member& member = current->second;
+        if (member.session != session || member.contender.lease <= lease) continue;
+        if (member.admitted) {
+            member.session = 0;
+        } else {
+            taken.push_back(take(current));
+        }
+    }
+    return taken;
 }
 
 void Roster::bury(const Nonce& nonce, Moment now) {

@@ -68,12 +68,17 @@ public:
     std::optional<Member> find(const Nonce& nonce) const;
     /// What was known of it.
     std::optional<Member> remove(const Nonce& nonce);
+    /// Only that very place: it may have come again since.
+    std::optional<Member> remove(const Member& seen);
 
-    void admit(const Nonce& nonce);
+    /// It was seen to be admitted, as what is known of it there. Whether that is in line still: one
+    /// that somebody has taken out meanwhile is not admitted, whatever was seen.
+    [[nodiscard]] bool admit(const Member& seen);
     /// It waits for these from now on; `next` as in Judgement, `listed_at` as in Member.
     void wait_for(const Nonce& nonce, std::vector<std::string> nodes, bool next,
                   std::int64_t listed_at = 0);
-    void renewed(const Nonce& nonce, Moment lease_end);
+    /// Whether it is there still.
+    [[nodiscard]] bool renewed(const Nonce& nonce, Moment lease_end);
     /// A renewal with this serial begins. Whether no later one has begun: an earlier one changes
     /// nothing.
     bool begin_renewal(const Nonce& nonce, std::uint64_t serial);
@@ -99,6 +104,10 @@ public:
     std::vector<Member> take_lapsed(Moment now);
     /// Those that came with that session, which is over.
     std::vector<Member> take_of_session(std::int64_t session);
+
+    /// Of those that came with that session and have a longer lease: whoever is admitted goes with
+    /// none from now on, and stays; the others are in line no more.
+    std::vector<Member> take_longer(std::int64_t session, std::chrono::milliseconds lease);
 
     /// An enter with this nonce that still comes is to be refused.
     void bury(const Nonce& nonce, Moment now);

@@ -205,6 +205,7 @@ std::vector<Member> LocalClient::in_the_way(Step& step, const std::string& resou
     ids.erase(last, ids.end());
     std::erase(ids, self_.id);
     std::vector<Member> members;
+    members.reserve(ids.size());
     for (const ClientId id : ids) {
         members.push_back(find_member(step.scene.table, id).value_or(Member{.id = id}));
     }

@@ -182,12 +182,17 @@ bool Turnstile::is_dead(std::uint64_t client, std::uint64_t turns) const {
 }
 
 void Turnstile::fail_stuck() const {
-    const bool signed_in = plate_.client == plate_.inside / 2;
-    const std::string who = signed_in ? "process " + std::to_string(plate_.pid) : "a process";
-    const bool elsewhere = signed_in && plate_.pid_namespace != self_.process.pid_namespace;
-    folder_.fail(errc::unreachable, who + (elsewhere ? " (of another PID namespace)" : "") +
-                                        " has held the store's lock for more than " +
-                                        in_seconds(patience_) + " (stopped?); continue or end it");
+    const std::string too_long =
+        " has held the store's lock for more than " + in_seconds(patience_) + " (stopped?); ";
+    if (plate_.client != plate_.inside / 2) {
+        // It stands still between coming in and signing.
+        folder_.fail(errc::unreachable, "a process" + too_long + "find it with fuser " +
+                                            folder_.path() + "/control and continue or end it");
+    }
+    const bool elsewhere = plate_.pid_namespace != self_.process.pid_namespace;
+    folder_.fail(errc::unreachable, "process " + std::to_string(plate_.pid) +
+                                        (elsewhere ? " (of another PID namespace)" : "") +
+                                        too_long + "continue or end it");
 }
 
 }  // namespace holdfast::inline v0::local

@@ -88,8 +88,8 @@ thread_local Connecting::State* connecting_here = nullptr;
 }  // namespace
 
 /// Whatever the library waits for while it connects, it waits for here: so there is one deadline
-/// for all of it. Where it tries the addresses of a name, one that does not answer has half of the
-/// time that is left.
+/// for all of it, and it comes back before the program ends, and the library with that. Where it
+/// tries the addresses of a name, one that does not answer has half of the time that is left.
 int Connecting::State::wait(int descriptor, bool for_reading) {
     {
         const std::lock_guard guard(mutex);
@@ -102,10 +102,12 @@ int Connecting::State::wait(int descriptor, bool for_reading) {
     const auto share = for_reading || !is_secured() ? left : left / 2;
     const auto limit = std::chrono::ceil<std::chrono::milliseconds>(share).count();
     const short events = for_reading ? POLLIN : POLLOUT;
-    std::array<pollfd, 2> polled{pollfd{descriptor, events, 0}, pollfd{given_up, POLLIN, 0}};
+    std::array<pollfd, 3> polled{pollfd{descriptor, events, 0}, pollfd{given_up, POLLIN, 0},
+                                 pollfd{end_of_program(), POLLIN, 0}};
     const int ready = limit <= 0 ? 0 : poll(polled.data(), polled.size(), static_cast<int>(limit));
+    const bool unwanted = polled[1].revents != 0 || polled[2].revents != 0;
     const bool refused = !for_reading && (polled[0].revents & (POLLERR | POLLHUP)) != 0;
-    if (ready > 0 && polled[0].revents != 0 && !refused) return 1;
+    if (ready > 0 && polled[0].revents != 0 && !refused && !unwanted) return 1;
     if (refused) {
         errno = error_of(descriptor);  // else the library tells that it was under way
         return 0;

@@ -35,14 +35,20 @@ constexpr std::string_view not_let_in =
 constexpr std::array known_errors{
     Known{"1305", Remedy::schema, errc::bad_configuration, no_schema},
     Known{"1146", Remedy::schema, errc::bad_configuration, no_schema},
-    Known{"1054", Remedy::none, errc::corrupt,
-          "a column of our tables is missing; compare them with docs/stores/mysql.md"},
+    Known{
+        "1054", Remedy::none, errc::corrupt,
+        "a column of our tables is missing, so they are of another version of holdfast; while "
+        "nobody uses them, DROP TABLE holdfast_contenders, holdfast_lines, and they are made anew "
+        "(docs/stores/mysql.md)"},
     Known{"1044", Remedy::none, errc::bad_configuration, no_right},
     Known{"1142", Remedy::none, errc::bad_configuration, no_right},
     Known{"1227", Remedy::none, errc::bad_configuration, no_right},
     Known{"1370", Remedy::none, errc::bad_configuration, no_right},
     Known{"1298", Remedy::none, errc::bad_configuration,
           "it does not know the time zone that the parameter zone names; give one as +02:00"},
+    // Our own: see shedlock.sql.
+    Known{"45001", Remedy::none, errc::bad_configuration,
+          "ShedLock's table has no transactions; ALTER TABLE shedlock ENGINE = InnoDB"},
     Known{"1665", Remedy::none, errc::bad_configuration,
           "its binary log has statements; set binlog_format to ROW or MIXED"},
     Known{"1205", Remedy::again, errc::unreachable,
@@ -100,7 +106,9 @@ sql::Dialect::Meaning meaning_of(const sql::ServerError& error, const sql::Addre
 
 Failure refused_connection(unsigned number, const std::string& message,
                            const sql::Address& address) {
-    constexpr std::array<unsigned, 6> refusals{1044, 1045, 1049, 1698, 1251, 2026};
+    // No right, password, database, host or account that may; and what the library cannot do.
+    constexpr std::array<unsigned, 13> refusals{1044, 1045, 1049, 1129, 1130, 1251, 1698,
+                                                1862, 2026, 2059, 2061, 3118, 4151};
     const bool refused = std::ranges::find(refusals, number) != refusals.end();
     const bool passes = number == 2026 && broke_off(message);
     if (!refused || passes) return lost_connection(number, message, address);

@@ -254,15 +254,16 @@ void MysqlSession::roll_back() {
 
 /// Under another isolation than READ COMMITTED a statement after the lock would not see what was
 /// done before it was had; where the client sleeps, it sees what is told before that is committed,
-/// and locks nothing. The server gives up when nobody waits any more.
+/// and locks nothing. A commit that starts another transaction would leave what comes after it
+/// uncommitted. The server gives up when nobody waits any more.
 std::string MysqlSession::greeting() const {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(address_.request_timeout);
     const std::string committed = listens() ? "UNCOMMITTED" : "COMMITTED";
     const std::string their_zone =
         role_.shedlock_zone.empty() ? "NULL" : "'" + role_.shedlock_zone + "'";
     return "SET SESSION TRANSACTION ISOLATION LEVEL READ " + committed +
-           ";SET @holdfast_their_zone=" + their_zone +
-           ";SET autocommit=1,time_zone='+00:00',sql_mode='STRICT_TRANS_TABLES'"
+           ",READ WRITE;SET @holdfast_their_zone=" + their_zone +
+           ";SET autocommit=1,completion_type=0,time_zone='+00:00',sql_mode='STRICT_TRANS_TABLES'"
            ",innodb_lock_wait_timeout=" +
            std::to_string(seconds.count()) + ";SHOW VARIABLES LIKE 'wsrep_on'";
 }

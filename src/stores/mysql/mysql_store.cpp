@@ -43,7 +43,7 @@ private:
 
 /// The time zone of ShedLock's sessions; empty: the server's.
 std::string zone_of(const StoreUrl& url, sql::Layout layout) {
-    const std::string zone = url.text("zone").value_or("");
+    std::string zone = url.text("zone").value_or("");
     constexpr auto unusual = "'\\\" \t\n;";
     if (layout != sql::Layout::shedlock && !zone.empty()) {
         throw Error(errc::bad_configuration,

@@ -31,8 +31,8 @@ std::optional<Failure> Dial::resolve() {
     if (!found->ok()) return found->failure();
     endpoints_ = std::move(*found).value();
     if (!endpoints_.empty()) {
-        std::ranges::rotate(endpoints_, endpoints_.begin() + static_cast<std::ptrdiff_t>(
-                                                                 first_ % endpoints_.size()));
+        const auto first = static_cast<std::ptrdiff_t>(first_ % endpoints_.size());
+        std::rotate(endpoints_.begin(), endpoints_.begin() + first, endpoints_.end());
     }
     return try_next_endpoint("the host has no address");
 }
@@ -40,7 +40,8 @@ std::optional<Failure> Dial::resolve() {
 std::optional<Failure> Dial::try_next_endpoint(const std::string& why) {
     if (endpoints_.empty()) {
         return Failure{errc::unreachable, Effect::none,
-                       address_.shown() + ": " + why + "; check that the server runs there"};
+                       address_.shown() + ": " +
+                           hopeless_.value_or(why + "; check that the server runs there")};
     }
     const Moment now = BootClock::now();
     deadline_ = now + (end_ - now) / static_cast<std::int64_t>(endpoints_.size());
@@ -66,6 +67,7 @@ bool Dial::is_silent() const {
 bool Dial::try_another() {
     if (endpoints_.empty()) return false;
     established_ = false;
+    any_may_mend_ = true;
     socket_.reset();
     return true;
 }
@@ -74,13 +76,22 @@ std::optional<Failure> Dial::connect() {
     const auto transfer = socket_->establish();
     switch (transfer.outcome) {
         case Outcome::would_block:
-            return is_silent() ? try_next_endpoint("no answer in time") : std::nullopt;
+            if (!is_silent()) return std::nullopt;
+            any_may_mend_ = true;
+            return try_next_endpoint("no answer in time");
         case Outcome::done:
             established_ = true;
             return std::nullopt;
         case Outcome::closed:
+            any_may_mend_ = true;
             return try_next_endpoint("the server hung up");
         case Outcome::failed:
+            // It says more than that another one does not answer.
+            if (transfer.hopeless) {
+                hopeless_ = transfer.why;
+            } else {
+                any_may_mend_ = true;
+            }
             break;
     }
     return try_next_endpoint(transfer.why);

@@ -27,6 +27,10 @@ public:
 
     /// Goes on as far as it goes without blocking.
     std::optional<Failure> advance();
+    /// Of an attempt that failed: a server is there, and trying again cannot mend what is wrong
+    /// with it, or with us. A certificate, say.
+    /// Where there are several endpoints: with each of them.
+    bool is_hopeless() const noexcept { return hopeless_.has_value() && !any_may_mend_; }
     /// Whether bytes can be sent by socket().
     bool established() const noexcept { return established_; }
     /// Null while there is none yet.
@@ -50,6 +54,8 @@ private:
     std::vector<Endpoint> endpoints_;
     std::shared_ptr<Socket> socket_;
     bool established_ = false;
+    std::optional<std::string> hopeless_;  ///< why
+    bool any_may_mend_ = false;            ///< an endpoint that did not answer, or not to the end
 };
 
 }  // namespace holdfast::inline v0::net

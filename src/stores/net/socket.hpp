@@ -34,6 +34,8 @@ public:
         Outcome outcome = Outcome::done;
         std::size_t bytes = 0;
         std::string why = {};
+        /// Of a failure: trying again cannot mend it.
+        bool hopeless = false;
     };
 
     virtual ~Socket() = default;

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -29,16 +30,47 @@ struct With {
 using Context = std::unique_ptr<SSL_CTX, With<SSL_CTX_free>>;
 using Session = std::unique_ptr<SSL, With<SSL_free>>;
 
-std::string last_reason() {
+unsigned long take_error() {
     const unsigned long error = ERR_get_error();
     ERR_clear_error();
+    return error;
+}
+
+std::string in_words(unsigned long error) {
     const char* const reason = error == 0 ? nullptr : ERR_reason_error_string(error);
     return reason == nullptr ? "TLS failed" : reason;
 }
 
+/// What both sides would say again: of certificates, of versions, and where nobody speaks TLS.
+constexpr std::array lasting_reasons{SSL_R_CERTIFICATE_VERIFY_FAILED,
+                                     SSL_R_WRONG_VERSION_NUMBER,
+                                     SSL_R_PACKET_LENGTH_TOO_LONG,
+                                     SSL_R_HTTP_REQUEST,
+                                     SSL_R_UNSUPPORTED_PROTOCOL,
+                                     SSL_R_NO_PROTOCOLS_AVAILABLE,
+                                     SSL_R_TLSV1_ALERT_PROTOCOL_VERSION,
+                                     SSL_R_TLSV1_ALERT_INSUFFICIENT_SECURITY,
+                                     SSL_R_TLSV1_ALERT_UNKNOWN_CA,
+                                     SSL_R_TLSV1_ALERT_ACCESS_DENIED,
+                                     SSL_R_TLSV1_UNRECOGNIZED_NAME,
+                                     SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED,
+                                     SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE,
+                                     SSL_R_SSLV3_ALERT_BAD_CERTIFICATE,
+                                     SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED,
+                                     SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED,
+                                     SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN,
+                                     SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE,
+                                     SSL_R_SSLV3_ALERT_NO_CERTIFICATE};
+
+/// Not of a connection that merely broke, nor of a side that has trouble of its own.
+bool will_recur(unsigned long error) {
+    return ERR_GET_LIB(error) == ERR_LIB_SSL &&
+           std::ranges::find(lasting_reasons, ERR_GET_REASON(error)) != lasting_reasons.end();
+}
+
 [[noreturn]] void refuse(const Address& address, const std::string& what) {
     throw Error(errc::bad_configuration,
-                address.shown() + ": " + what + " cannot be used (" + last_reason() + ")");
+                address.shown() + ": " + what + " cannot be used (" + in_words(take_error()) + ")");
 }
 
 void trust(SSL_CTX* context, const Address& address) {
@@ -152,10 +184,16 @@ public:
         Transfer transfer = outcome_of(SSL_do_handshake(session_.get()));
         if (transfer.outcome != Outcome::failed) return transfer;
         const long verdict = SSL_get_verify_result(session_.get());
-        if (verdict == X509_V_OK) return transfer;
-        return {.outcome = Outcome::failed,
-                .why = std::string("its certificate was refused: ") +
-                       X509_verify_cert_error_string(verdict)};
+        if (verdict != X509_V_OK) {
+            transfer.why = std::string("its certificate was refused: ") +
+                           X509_verify_cert_error_string(verdict) +
+                           "; check the host's name in the URL, and tls_ca";
+            transfer.hopeless = true;
+        } else if (transfer.hopeless) {
+            transfer.why =
+                "it does not speak TLS with us (" + transfer.why + "); check host and port";
+        }
+        return transfer;
     }
     Transfer read(char* buffer, std::size_t size) override {
         const std::lock_guard guard(mutex_);
@@ -186,7 +224,10 @@ private:
             case SSL_ERROR_ZERO_RETURN:
                 return {.outcome = Outcome::closed};
             default:
-                return {.outcome = Outcome::failed, .why = last_reason()};
+                const unsigned long error = take_error();
+                return {.outcome = Outcome::failed,
+                        .why = in_words(error),
+                        .hopeless = will_recur(error)};
         }
     }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include "stores/net/secret.hpp"
 
@@ -20,15 +22,19 @@ struct Known {
     std::string_view sentence;
 };
 
+constexpr std::string_view other_tables =
+    "a column of our tables is missing or has another type, so they are of another version of "
+    "holdfast; while nobody uses them, DROP TABLE holdfast_contenders, holdfast_lines CASCADE, and "
+    "they are made anew (docs/stores/postgres.md)";
+
 constexpr std::array known_errors{
     Known{"42883", Remedy::schema, errc::bad_configuration,
           "our functions are not there; have them made (docs/stores/postgres.md)"},
     Known{"42P01", Remedy::schema, errc::bad_configuration,
           "our tables are not there; have them made (docs/stores/postgres.md)"},
-    Known{"42703", Remedy::none, errc::corrupt,
-          "a column of our tables is missing; compare them with docs/stores/postgres.md"},
-    Known{"42804", Remedy::none, errc::corrupt,
-          "a column of our tables has another type; compare them with docs/stores/postgres.md"},
+    Known{"42703", Remedy::none, errc::corrupt, other_tables},
+    Known{"42804", Remedy::none, errc::corrupt, other_tables},
+    Known{"42846", Remedy::none, errc::corrupt, other_tables},
     Known{"42501", Remedy::none, errc::bad_configuration,
           "this user may not do it; docs/stores/postgres.md lists the rights that holdfast needs"},
     Known{"3F000", Remedy::none, errc::bad_configuration,
@@ -53,6 +59,35 @@ std::string shown(const sql::ServerError& error, const sql::Address& address) {
     return " (" + net::without_secret(error.message, address.password) + ", " + error.code + ")";
 }
 
+/// The SQLSTATE in "FATAL:  28P01: ...", whatever the language; empty when libpq speaks for itself.
+std::string_view code_in(std::string_view message) {
+    constexpr std::string_view before = ":  ";
+    constexpr std::size_t length = 5;
+    const auto at = message.find(before);
+    if (at == message.npos) return {};
+    const std::string_view rest = message.substr(at + before.size());
+    if (rest.size() < length) return {};
+    const bool is_code = rest.substr(0, length).find_first_not_of(
+                             "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == rest.npos &&
+                         rest.substr(length).starts_with(": ");
+    return is_code ? rest.substr(0, length) : std::string_view{};
+}
+
+/// Who we are, whether we may, and to which database: repeating mends none of it.
+bool refuses_us(std::string_view code) {
+    return code.starts_with("28") || code == "3D000" || code == "42501";
+}
+
+bool says_any(std::string_view message, std::initializer_list<std::string_view> signs) {
+    return std::ranges::any_of(
+        signs, [&](std::string_view sign) { return message.find(sign) != message.npos; });
+}
+
+/// A peer that went away in the handshake is told of in words of TLS too.
+bool broke_off(std::string_view message) {
+    return says_any(message, {"SYSCALL", "eof", "EOF", "reset", "closed", "timed out", "timeout"});
+}
+
 }  // namespace
 
 sql::Dialect::Meaning meaning_of(const sql::ServerError& error, const sql::Address& address) {
@@ -71,19 +106,18 @@ sql::Dialect::Meaning meaning_of(const sql::ServerError& error, const sql::Addre
 Failure refused_connection(const std::string& message, const sql::Address& address) {
     const std::string who = address.shown() + ": ";
     const std::string said = net::without_secret(message, address.password);
-    const auto says = [&](std::string_view words) {
-        return message.find(words) != std::string::npos;
-    };
-    // libpq gives no code here; these are the server's words in English, or PgBouncer's.
-    if (says("unsupported startup parameter") || says("pgbouncer")) {
+    if (says_any(message, {"unsupported startup parameter", "pgbouncer"})) {
         return {errc::bad_configuration, Effect::none,
                 who +
                     "that is PgBouncer, and a session there does not stay one (LISTEN is lost); "
                     "use the address of the server itself (" +
                     said + ")"};
     }
-    if (says("password") || says("does not exist") || says("pg_hba.conf") || says("certificate") ||
-        says("SSL")) {
+    const std::string_view code = code_in(message);
+    // What has no code libpq says itself.
+    const bool has_wrong_files =
+        says_any(message, {"password", "certificate", "SSL"}) && !broke_off(message);
+    if (refuses_us(code) || (code.empty() && has_wrong_files)) {
         return {errc::bad_configuration, Effect::none,
                 who + "it does not let us in; check user, password, database and certificates (" +
                     said + ")"};

@@ -8,7 +8,7 @@ namespace holdfast::inline v0::postgres {
 /// What the server's error means, in our words, by its SQLSTATE.
 sql::Dialect::Meaning meaning_of(const sql::ServerError& error, const sql::Address& address);
 
-/// Why no connection came about, by what libpq says of it.
+/// Why no connection came about, by what libpq says of it; with codes (PQERRORS_VERBOSE).
 Failure refused_connection(const std::string& message, const sql::Address& address);
 /// Why one that there was is gone.
 Failure lost_connection(const std::string& message, const sql::Address& address);

@@ -146,6 +146,9 @@ int PostgresSession::descriptor() const noexcept {
 std::string PostgresSession::message() const {
     std::string text = PQerrorMessage(connection_.get());
     while (!text.empty() && text.back() == '\n') text.pop_back();
+    // Where in the server's own source it was is of no use to anybody here.
+    const auto last_line = text.rfind('\n');
+    if (last_line != text.npos && text.find(".c:", last_line) != text.npos) text.resize(last_line);
     for (char& c : text) {
         if (c == '\n' || c == '\t') c = ' ';
     }
@@ -200,6 +203,8 @@ void PostgresSession::start(const std::string& numeric_host) {
     if (!connection_ || PQstatus(connection_.get()) == CONNECTION_BAD) {
         return fail(refused_connection(connection_ ? message() : "out of memory", address_));
     }
+    // It says the code too then, which has no language.
+    PQsetErrorVerbosity(connection_.get(), PQERRORS_VERBOSE);
     wanted_ = POLLOUT;
 }
 
@@ -233,10 +238,15 @@ void PostgresSession::poll_connection() {
 }
 
 /// Asks which process serves this session: what stands between gives another number at the start.
+/// And has commits wait for the disk where somebody has turned that off: a crash would undo what
+/// was answered.
 void PostgresSession::greet() {
     PQsetnonblocking(connection_.get(), 1);
+    PQsetErrorVerbosity(connection_.get(), PQERRORS_DEFAULT);
     greeting_ = true;
-    std::string text = "SELECT pg_backend_pid()::text";
+    std::string text =
+        "SELECT pg_backend_pid()::text;SELECT set_config('synchronous_commit','on',false)"
+        " WHERE current_setting('synchronous_commit')='off'";
     if (!channel_.empty()) text = "LISTEN " + channel_ + ";" + text;
     sent(PQsendQuery(connection_.get(), text.c_str()));
 }

@@ -1,6 +1,8 @@
 #include "stores/redis/answers.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <string>
 
 #include "port/sentences.hpp"
@@ -24,16 +26,22 @@ bool is_numbers(const Reply& reply, std::size_t group) {
 
 }  // namespace
 
+/// `look` is when to look again for one that waits. Of others it is the server's clock, in a
+/// renewal.
 Standing Answers::standing_from(std::int64_t state, std::int64_t fence, std::int64_t look) const {
+    std::optional<std::chrono::microseconds> clock;
+    if (look > 0) clock = std::chrono::microseconds{look};
     switch (state) {
         case 1:
             return {.state = Standing::State::waiting, .look_again = layout_.look_again(look)};
         case 2:
             return {.state = Standing::State::offered};
         case 3:
-            return {.state = Standing::State::admitted, .fence = static_cast<std::uint64_t>(fence)};
+            return {.state = Standing::State::admitted,
+                    .fence = static_cast<std::uint64_t>(fence),
+                    .server_clock = clock};
         default:
-            return {};
+            return {.server_clock = clock};
     }
 }
 

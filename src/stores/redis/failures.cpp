@@ -21,6 +21,8 @@ constexpr std::array meanings{
     Meaning{"NOAUTH", errc::bad_configuration,
             "it wants a password; put it into the URL, or name a password_file"},
     Meaning{"WRONGPASS", errc::bad_configuration, "it refuses this user and password; check both"},
+    Meaning{"DENIED", errc::bad_configuration,
+            "it serves its own machine alone (protected-mode); give it a password"},
     Meaning{"NOPERM", errc::bad_configuration,
             "this user may not do it; docs/stores/redis.md lists the rights that holdfast needs"},
     Meaning{"READONLY", errc::unreachable,
@@ -71,10 +73,10 @@ bool is_harmless_in_greeting(std::string_view error) {
 Failure failure_of(std::string_view error, const Address& address) {
     const std::string who = address.shown() + ": ";
     const std::string said = net::without_secret(error, address.password);
-    for (const Meaning& meaning : meanings) {
-        if (!starts_with_word(error, meaning.word)) continue;
-        return {meaning.code, Effect::none,
-                who + std::string(meaning.sentence) + " (" + said + ")"};
+    const auto known = std::ranges::find_if(
+        meanings, [&](const Meaning& meaning) { return starts_with_word(error, meaning.word); });
+    if (known != std::end(meanings)) {
+        return {known->code, Effect::none, who + std::string(known->sentence) + " (" + said + ")"};
     }
     if (error.find("The user executing the script") != std::string_view::npos) {
         // What the script did before that is not taken back.
@@ -89,6 +91,19 @@ Failure failure_of(std::string_view error, const Address& address) {
                 who + "it does not understand our scripts; holdfast needs Redis 7.0 or newer"};
     }
     return {errc::unreachable, Effect::unknown, who + "it answered with an error: " + said};
+}
+
+/// What we say first is the same each time, and what it has against a part of that it will say
+/// again. All else may pass: no room for another connection, a proxy whose server is away.
+Failure refusal_of(std::string_view error, const Address& address) {
+    constexpr std::array lasting{"AUTH", "DB index", "SELECT is not", "nknown command"};
+    Failure failure = failure_of(error, address);
+    const bool lasts = std::ranges::any_of(lasting, [&](std::string_view words) {
+        return error.find(words) != std::string_view::npos;
+    });
+    if (starts_with_word(error, "ERR") && lasts) failure.code = errc::bad_configuration;
+    failure.effect = Effect::none;
+    return failure;
 }
 
 }  // namespace holdfast::inline v0::redis

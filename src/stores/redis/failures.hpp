@@ -9,6 +9,8 @@ namespace holdfast::inline v0::redis {
 
 /// What the server's error means, in our words.
 Failure failure_of(std::string_view error, const Address& address);
+/// The same of an error in place of a connection.
+Failure refusal_of(std::string_view error, const Address& address);
 
 /// It asks for patience: the same request may succeed in a moment, and had no effect.
 bool is_passing(std::string_view error);

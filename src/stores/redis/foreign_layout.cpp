@@ -202,7 +202,8 @@ public:
                 .shared = true,
                 .permits = false,
                 .reenter = true,
-                .enter_together = true};
+                .enter_together = true,
+                .longest_shared_lease = watchdog_};
     }
 
     /// All readers have one expiry in common, and each renewal of a Redisson reader sets it to that

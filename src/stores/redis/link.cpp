@@ -60,6 +60,7 @@ std::optional<Failure> Link::connect() {
     auto failure = dial_->advance();
     socket_ = dial_->socket();
     if (failure) {
+        if (dial_->is_hopeless()) failure->code = errc::bad_configuration;
         close();
         return failure;
     }
@@ -76,7 +77,8 @@ std::optional<Failure> Link::greet() {
     if (!unsent_greeting_.empty()) {
         const auto transfer = socket_->write(unsent_greeting_);
         if (transfer.outcome == Outcome::failed || transfer.outcome == Outcome::closed) {
-            return hung_up(fail(errc::unreachable, "the connection broke (" + transfer.why + ")"));
+            close();
+            return hung_up(broken(transfer));
         }
         unsent_greeting_.erase(0, transfer.bytes);
     }
@@ -101,7 +103,7 @@ Failure Link::hung_up(Failure failure) const {
 std::optional<Failure> Link::check_greeting() {
     for (const Reply& reply : greeted_) {
         if (!reply.is_error() || is_harmless_in_greeting(reply.text)) continue;
-        const Failure failure = failure_of(reply.text, address_);
+        const Failure failure = refusal_of(reply.text, address_);
         close();
         return failure;
     }
@@ -121,22 +123,18 @@ std::optional<Failure> Link::await(std::vector<Reply>& replies) {
 }
 
 std::optional<Failure> Link::read_into(std::vector<Reply>& replies, Read first) {
-    std::array<char, 16 * 1024> buffer;
+    std::array<char, 16'384> buffer;
     for (Read read = first;; read = &Socket::read) {
         const auto transfer = (socket_.get()->*read)(buffer.data(), buffer.size());
         if (transfer.outcome == Outcome::would_block) return std::nullopt;
-        if (transfer.outcome == Outcome::closed) {
-            return broken("the server closed the connection");
-        }
-        if (transfer.outcome == Outcome::failed) {
-            return broken("the connection broke (" + transfer.why + ")");
-        }
+        if (transfer.outcome != Outcome::done) return broken(transfer);
         reader_.feed({buffer.data(), transfer.bytes});
         try {
             while (auto reply = reader_.next()) replies.push_back(*std::move(reply));
         } catch (const Error& error) {
-            return broken(std::string("it does not speak Redis' protocol (") + error.what() +
-                          "); check host and port");
+            return Failure{errc::bad_configuration, Effect::none,
+                           address_.shown() + ": it does not speak Redis' protocol (" +
+                               error.what() + "); check host and port"};
         }
         // A short read has emptied the socket; what comes next, poll() will tell.
         if (transfer.bytes < buffer.size() && address_.reach != Address::Reach::tls) {
@@ -150,8 +148,12 @@ Failure Link::fail(errc code, const std::string& why) {
     return {code, Effect::none, address_.shown() + ": " + why};
 }
 
-Failure Link::broken(const std::string& why) const {
-    return {errc::unreachable, Effect::none, address_.shown() + ": " + why};
+Failure Link::broken(const Socket::Transfer& transfer) const {
+    const bool closed = transfer.outcome == Outcome::closed;
+    return {transfer.hopeless ? errc::bad_configuration : errc::unreachable, Effect::none,
+            address_.shown() + ": " +
+                (closed ? "the server closed the connection"
+                        : "the connection broke (" + transfer.why + ")")};
 }
 
 }  // namespace holdfast::inline v0::redis

@@ -50,7 +50,8 @@ public:
     /// When the attempt to connect ends.
     std::optional<Moment> deadline() const noexcept;
 
-    /// Goes on connecting as far as it goes without blocking. A failure leaves it down.
+    /// Goes on connecting as far as it goes without blocking. A failure leaves it down; with
+    /// errc::bad_configuration, trying again cannot mend it.
     std::optional<Failure> advance(Moment now);
     /// What has come in on a ready link, appended to `replies`. After a failure, close() it.
     /// Changes nothing that others look at, so it needs no lock.
@@ -64,7 +65,7 @@ private:
     std::optional<Failure> greet();
     std::optional<Failure> check_greeting();
     Failure fail(errc code, const std::string& why);
-    Failure broken(const std::string& why) const;
+    Failure broken(const Socket::Transfer& transfer) const;
     Failure hung_up(Failure failure) const;
     using Read = Socket::Transfer (Socket::*)(char* buffer, std::size_t size);
     std::optional<Failure> read_into(std::vector<Reply>& replies, Read first);

@@ -22,8 +22,7 @@ void put_in_order(std::vector<Place>& places) {
         return one.ticket.nonce == other.ticket.nonce && one.ticket.place == other.ticket.place;
     };
     std::ranges::stable_sort(places, {}, number);
-    const auto rest = std::ranges::unique(places, same);
-    places.erase(rest.begin(), rest.end());
+    places.erase(std::unique(places.begin(), places.end(), same), places.end());
 }
 
 /// Who moved while the pages were read is in both lists, and is what it became.

@@ -141,6 +141,10 @@ struct RedisStore::Leaving {
 /// A renewal of many tickets: a script for each resource, one answer in the end. Callbacks of
 /// several turns may run at the same time.
 struct RedisStore::Renewing {
+    Renewing(std::shared_ptr<Flight<std::vector<Standing>>> whose, std::vector<Ticket> of,
+             Moment until)
+        : flight(std::move(whose)), tickets(std::move(of)), lease_end(until) {}
+
     std::shared_ptr<Flight<std::vector<Standing>>> flight;
     std::vector<Ticket> tickets;
     Moment lease_end;
@@ -248,9 +252,7 @@ void RedisStore::withdraw(const Ticket& ticket, int tries) {
 void RedisStore::take_back(const Result<std::vector<Entry>>& result,
                            std::span<const Contender> contenders) {
     if (result.ok()) {
-        for (const Entry& entry : result.value()) {
-            leave(entry.ticket).then([](const Result<Standing>&) {});
-        }
+        for (const Entry& entry : result.value()) withdraw(entry.ticket);
     } else if (result.failure().effect == Effect::unknown) {
         withdraw(contenders);
     }

@@ -32,18 +32,27 @@ std::optional<std::chrono::nanoseconds> look_in(std::string_view text) {
     return std::chrono::milliseconds{*milliseconds};
 }
 
-/// State, ticket, fence, look; nothing when it says something else.
+/// Of one that does not wait, in a renewal.
+std::optional<std::chrono::microseconds> clock_in(std::string_view text) {
+    const auto microseconds = number_in(text);
+    if (!microseconds || *microseconds <= 0) return std::nullopt;
+    return std::chrono::microseconds{*microseconds};
+}
+
+/// State, ticket, fence, look or clock; nothing when it says something else.
 std::optional<Standing> standing_in(const Row& row) {
     if (row.size() != 4 || row[0].size() != 1) return std::nullopt;
     switch (row[0][0]) {
         case '0':
-            return Standing{};
+            return Standing{.server_clock = clock_in(row[3])};
         case '1':
             return Standing{.state = State::waiting, .look_again = look_in(row[3])};
         case '2':
             return Standing{.state = State::offered};
         case '3':
-            return Standing{.state = State::admitted, .fence = unsigned_in(row[2])};
+            return Standing{.state = State::admitted,
+                            .fence = unsigned_in(row[2]),
+                            .server_clock = clock_in(row[3])};
         default:
             return std::nullopt;
     }

@@ -71,11 +71,12 @@ void Common::take_back(const Member& member) {
         if (is_doubted(member.nonce())) roster.bury(member.nonce(), BootClock::now());
         return;
     }
-    const Term term = term_of(member.contender);
+    const Term term = term_of(member);
     if (!member.is_barging()) return remove_node(term, member.node);
-    if (!is_of_present_session(member)) return;
+    // One that was detached has its node still.
+    if (member.session != 0 && !is_of_present_session(member)) return;
     const Leftover leftover{.term = term,
-                            .session = member.session,
+                            .session = wire.session(term),
                             .czxid = static_cast<std::int64_t>(member.fence),
                             .under_way = true};
     keep_leftover(member.node, leftover);
@@ -226,7 +227,8 @@ Standing Common::stands_in_line(const Member& member, const Reply& listed) {
         case Verdict::admitted:
             return its_turn(member);
         case Verdict::conflict:
-            // Whoever is ahead of it and disagrees was refused when it came, and is about to leave.
+            leave_behind(member, judgement.barred_by);
+            [[fallthrough]];
         case Verdict::waits:
             roster.wait_for(member.nonce(), nodes_to_watch(member.path, member.node, judgement),
                             judgement.next, listed.zxid);
@@ -239,6 +241,19 @@ Standing Common::stands_in_line(const Member& member, const Reply& listed) {
     return {};
 }
 
+/// It was told to wait, and disagrees with whoever is the first by now. While that one is there it
+/// leaves, and is told so; when it comes again, it is refused. Else it waits, and looks again.
+void Common::leave_behind(const Member& member, const Seat& other) {
+    submit(term_of(member),
+           {.operations = {delete_behind(member.node, below(member.path, other.node))}},
+           [member](Common& alive, const Answer& answer) {
+               if (!answer.result.ok()) return;
+               if (answer.result.value().front().refused() != Refusal::none) return;
+               if (!alive.roster.remove(member)) return;
+               alive.watchers->call(member.nonce(), {.state = State::gone});
+           });
+}
+
 /// For one that may not hear of what it waits for, looking is all there is.
 Standing Common::waits(const std::vector<std::string>& watched) const {
     const std::lock_guard guard(mutex_);
@@ -249,35 +264,49 @@ Standing Common::waits(const std::vector<std::string>& watched) const {
 }
 
 Standing Common::its_turn(const Member& member) {
+    if (!roster.admit(member)) return {};
     if (!member.admitted) tell_those_behind(member);
-    roster.admit(member.nonce());
     return {.state = State::admitted, .fence = member.fence};
 }
 
 void Common::tell_those_behind(const Member& member) {
     if (member.contender.capacity == all) return;
-    wire.submit(term_of(member.contender),
+    wire.submit(term_of(member),
                 {.operations = {write_node(member.node, note_of(member.contender))}},
                 [](const Answer&) {});
+}
+
+void Common::withdraw(const Member& member) {
+    roster.remove(member);
+    take_back(member);
 }
 
 void Common::arm(const Nonce& nonce) {
     if (!watchers->watches(nonce)) return;
     const auto member = roster.find(nonce);
     if (!member) return;
-    wire.watch(term_of(member->contender), member->watched, member->listed_at);
+    wire.watch(term_of(*member), member->watched, member->listed_at);
 }
 
 void Common::session_over(std::int64_t session) {
     for (const Member& member : roster.take_of_session(session)) {
         // Should it still be there, it belongs to nobody; but with barging another one may have the
         // name by now.
-        if (!member.is_barging()) remove_node(term_of(member.contender), member.node);
+        if (!member.is_barging()) remove_node(term_of(member), member.node);
         watchers->call(member.nonce(), {.state = State::gone});
     }
     // Those without a node go on, but what they watched is not watched any more.
     for (const Nonce& nonce : watchers->watched()) {
         watchers->call(nonce, {.state = State::waiting});
+    }
+}
+
+/// Those with a longer lease belong to no session any more: that tells holders with their next
+/// renewal, whatever the servers do. What a holder has is not deleted before it was told.
+void Common::session_shortened(std::int64_t session, std::chrono::milliseconds granted) {
+    for (const Member& member : roster.take_longer(session, granted)) {
+        take_back(member);
+        watchers->call(member.nonce(), {.state = State::gone});
     }
 }
 

@@ -43,11 +43,17 @@ public:
     ZookeeperWire wire;
 
     const Ensemble& ensemble() const { return wire.ensemble(); }
-    /// Of the session that a contender is in, or tries to get in with.
-    Term term_of(const Contender& contender) const { return ensemble().term_of(contender.lease); }
+    /// Of the session that a contender tries to get in with.
+    Term term_of(const Contender& contender) const {
+        return wire.term_for(ensemble().term_of(contender.lease));
+    }
+    /// Of the session that it came with, while that is there.
+    Term term_of(const Member& member) const {
+        return wire.term_of(member.session).value_or(term_of(member.contender));
+    }
     /// Whether the session that it came with is there.
     bool is_of_present_session(const Member& member) const {
-        return member.session == wire.session(term_of(member.contender));
+        return wire.term_of(member.session).has_value();
     }
 
     /// `read(common, answer)` is called unless this is gone by then. Should it throw because a
@@ -97,14 +103,17 @@ public:
     /// Where a contender of ours stands by what was answered about it: the list of its line, or,
     /// with barging, its node. Remembers it, and watches what it must.
     Standing stands(const Member& member, const Reply& reply);
-    /// The one before it has ended: it is admitted.
+    /// The one before it has ended: it is admitted, unless it was taken out of line meanwhile.
     Standing its_turn(const Member& member);
     /// It was admitted: whoever waits behind it with permits looks at it alone.
     void tell_those_behind(const Member& member);
+    /// Takes it out of line again, in the background. Whoever asks is told that it is gone.
+    void withdraw(const Member& member);
     /// Watches what it waits for, if somebody wants to hear of it.
     void arm(const Nonce& nonce);
 
     void session_over(std::int64_t session) override;
+    void session_shortened(std::int64_t session, std::chrono::milliseconds granted) override;
     void stirred(std::int64_t session, const std::string& path, Event::What what) override;
     void unheard(std::int64_t session, const std::string& path) override;
 
@@ -134,6 +143,7 @@ private:
     void remove_barging_copy(const Nonce& nonce, const Doubt& doubt, const Reply::Content& content);
     Standing stands_in_line(const Member& member, const Reply& listed);
     Standing waits(const std::vector<std::string>& watched) const;
+    void leave_behind(const Member& member, const Seat& other);
 
     mutable std::mutex mutex_;
     std::set<std::string> occupied_;

@@ -154,13 +154,19 @@ void Conversation::connect(Moment now, Due& due) {
 }
 
 void Conversation::attached(Due& due) {
-    failed_in_row_ = 0;
+    failed_in_row_ = hopeless_in_row_ = 0;
     last_failure_.clear();
+    const auto before = session_.id() == 0 ? std::chrono::milliseconds{} : session_.timeout();
     if (session_.answered(link_.session(), link_.opened()) == Session::Fate::over) {
         link_.close();
         return end_session(due);
     }
     last_heard_ = last_kept_alive_ = BootClock::now();
+    if (session_.timeout() < before) {
+        due.push_back([weak = listener_, id = session_.id(), granted = session_.timeout()] {
+            if (const auto listener = weak.lock()) listener->session_shortened(id, granted);
+        });
+    }
     refuse_longer_leases(due);
 }
 
@@ -203,13 +209,22 @@ void Conversation::attempt_failed(const Failure& failure, Moment now, Due& due) 
     last_failure_ = failure.sentence;
     // All of them are tried at once, and then again after a while.
     if (++failed_in_row_ % ensemble_.servers.size() == 0) backoff_.failed(now);
-    // What is wrong with the configuration will not be right in a moment.
-    if (failure.code != errc::bad_configuration) return;
+    if (hopeless_in_row_ == 0) hopeless_since_ = now;
+    hopeless_in_row_ = link_.is_hopeless() ? hopeless_in_row_ + 1 : 0;
+    if (is_mended_by_time(failure, now)) return;
     for (Request& request : std::exchange(outbox_, {})) {
         Failure told = failure;
         if (request.repeated) told.effect = Effect::unknown;
         finish(std::move(request), std::move(told), session_.id(), due);
     }
+}
+
+/// What is wrong with the configuration will not be right in a moment; nor will servers be that
+/// all say the same nonsense twice. Once may be an accident, and so may twice in a moment.
+bool Conversation::is_mended_by_time(const Failure& failure, Moment now) const {
+    const bool all_hopeless = hopeless_in_row_ >= 2 * ensemble_.servers.size() &&
+                              now - hopeless_since_ >= ensemble_.connect_timeout / 10;
+    return failure.code != errc::bad_configuration && !all_hopeless;
 }
 
 /// By something that goes to the leader: a ping would be answered by a follower that is cut off

@@ -58,6 +58,9 @@ public:
     virtual ~Listener() = default;
     /// All nodes that were made in it are gone, or about to go.
     virtual void session_over(std::int64_t session) = 0;
+    /// It was taken up by a server that grants only so much: it may end before leases that are
+    /// longer.
+    virtual void session_shortened(std::int64_t session, std::chrono::milliseconds granted) = 0;
     /// A node that was watched in this session has changed, or ended, or was not there; it is
     /// watched no more. What is told to have ended did so before all that is told later.
     virtual void stirred(std::int64_t session, const std::string& path, Event::What what) = 0;
@@ -128,6 +131,7 @@ private:
     void end_session(Due& due);
     void retire(Moment now, Due& due);
     void attempt_failed(const Failure& failure, Moment now, Due& due);
+    bool is_mended_by_time(const Failure& failure, Moment now) const;
     void keep_alive(Moment now);
     void give_up_silent(Moment now, Due& due);
     void expire(Moment now, Due& due);
@@ -152,8 +156,10 @@ private:
     std::size_t server_;             ///< whose turn it is
     std::size_t attempts_ = 0;       ///< to connect, of which the next one begins elsewhere
     std::size_t failed_in_row_ = 0;  ///< attempts
-    std::string last_failure_;       ///< of them
-    bool start_over_ = false;        ///< the connection has been idle for too long
+    std::size_t hopeless_in_row_ = 0;
+    Moment hopeless_since_{};   ///< the first of them
+    std::string last_failure_;  ///< of them
+    bool start_over_ = false;   ///< the connection has been idle for too long
     /// Until so many records have come, what ended is told in any order.
     std::size_t watches_under_way_ = 0;
 

@@ -57,7 +57,9 @@ void Entering::start() {
         return fail(withdrawn());
     }
     if (contender_.resource.starts_with('/')) return fail(leading_slash(common->ensemble()));
-    const auto longest = common->wire.longest_session();
+    // Of the session that there is, or else the longest that was ever granted.
+    const auto longest = common->wire.session(term_) != 0 ? common->wire.session_timeout(term_)
+                                                          : common->wire.longest_session();
     if (contender_.lease > longest) {
         return fail(lease_too_long(contender_.lease, longest, common->ensemble()));
     }
@@ -104,7 +106,6 @@ void Entering::looked(Common& common, Answer answer) {
         {.node = "self", .weight = contender_.weight, .capacity = contender_.capacity});
     const Judgement judgement = judge(joined, "self");
     if (judgement.verdict == Verdict::conflict) {
-        if (looks_again()) return look_first(common);
         return fail(conflict({judgement.capacity_ahead}, usage_of(contender_)));
     }
     if (judgement.verdict == Verdict::waits) return finish_gone();
@@ -168,10 +169,11 @@ void Entering::refused(Common& common, Refusal refusal) {
     fail(failure_of(refusal, common.ensemble()));
 }
 
-/// After a lost connection, or when it is entered again.
+/// After a lost connection, or when it is entered again. By a write, which shows all that was done
+/// before as well: what is found is a hold perhaps, and its session is to be proved for it.
 void Entering::search(Common& common) {
     const Operation seek = is_barging() ? read_node(path_) : list_children(path_);
-    send(common, {catch_up(), seek}, WhenLost::repeat, &Entering::searched);
+    send(common, {write_nothing(), seek}, WhenLost::repeat, &Entering::searched);
 }
 
 void Entering::searched(Common& common, Answer answer) {
@@ -245,44 +247,18 @@ void Entering::judged(Common& common, std::string node, const Stat& stat,
         case Verdict::waits:
             return wait_in_line(common, std::move(member), judgement);
         case Verdict::conflict:
-            if (looks_again()) {
-                candidates_ = {member.node};
-                return list_again(common);
-            }
-            return take_out(common, member.node,
-                            conflict({judgement.capacity_ahead}, usage_of(contender_)));
+            return take_out_behind(common, member.node, judgement.barred_by,
+                                   conflict({judgement.capacity_ahead}, usage_of(contender_)));
         case Verdict::absent:
             // Its session has ended, or somebody has removed it, between the two.
             return finish_gone();
     }
 }
 
-/// Who stands first may have been refused, and be about to leave: it takes a flight to do so.
-bool Entering::looks_again() {
-    constexpr int enough = 3;
-    return looks_++ < enough && has_time();
-}
-
-void Entering::list_again(Common& common) {
-    send(common, {catch_up(), list_children(path_), look_at_node(candidates_.front())},
-         WhenLost::repeat, &Entering::listed_again);
-}
-
-void Entering::listed_again(Common& common, Answer answer) {
-    if (!answer.result.ok()) {
-        Failure failure = answer.result.failure();
-        failure.effect = Effect::unknown;
-        return fail(std::move(failure));
-    }
-    const Reply& listed = answer.result.value()[1];
-    const Reply& own = answer.result.value()[2];
-    if (!listed.ok() || !own.ok()) return search(common);
-    listed_at_ = listed.zxid;
-    judged(common, candidates_.front(), own.stat(), listed.children());
-}
-
 void Entering::wait_in_line(Common& common, Member member, const Judgement& judgement) {
-    if (contender_.patience == Patience::none) return take_out(common, member.node, gone());
+    if (contender_.patience == Patience::none) {
+        return take_out_behind(common, member.node, judgement.barred_by, gone());
+    }
     member.watched = nodes_to_watch(path_, member.node, judgement);
     member.listed_at = listed_at_;
     member.next = judgement.next;
@@ -340,6 +316,42 @@ void Entering::wait_for_holder(Common& common) {
            State::waiting);
 }
 
+/// Only while the other one is there. Else it may be the first by now, by which others are judged:
+/// then it stays.
+void Entering::take_out_behind(Common& common, const std::string& node, const Seat& other,
+                               Result<std::vector<Entry>> result) {
+    outcome_ = std::move(result);
+    to_take_out_ = node;
+    send(common, {delete_behind(node, below(path_, other.node))}, WhenLost::repeat,
+         &Entering::taken_out_behind);
+}
+
+void Entering::taken_out_behind(Common& common, Answer answer) {
+    if (!answer.result.ok()) return take_out(common, to_take_out_, outcome_);
+    const Refusal refusal = answer.result.value().front().refused();
+    if (refusal == Refusal::none) return finish_out();
+    // It may be another user's, who alone may look at it.
+    const bool unknown = refusal != Refusal::no_node || !has_time();
+    unknown ? take_out(common, to_take_out_, outcome_) : list_again(common);
+}
+
+void Entering::list_again(Common& common) {
+    send(common, {write_nothing(), list_children(path_), look_at_node(to_take_out_)},
+         WhenLost::repeat, &Entering::listed_again);
+}
+
+void Entering::listed_again(Common& common, Answer answer) {
+    if (!answer.result.ok()) return take_out(common, to_take_out_, outcome_);
+    const Reply& listed = answer.result.value()[1];
+    const Reply& own = answer.result.value()[2];
+    // An earlier copy of its deletion has done it.
+    if (own.refusal == Refusal::no_node) return finish_out();
+    if (!listed.ok() || !own.ok()) return take_out(common, to_take_out_, outcome_);
+    listed_at_ = listed.zxid;
+    sent_ = answer.sent;
+    judged(common, to_take_out_, own.stat(), listed.children());
+}
+
 /// It is answered when nothing of it is left.
 void Entering::take_out(Common& common, const std::string& node,
                         Result<std::vector<Entry>> result) {
@@ -353,11 +365,15 @@ void Entering::take_out(Common& common, const std::string& node,
                                  tells_nothing(refusal)) {
                           failure = failure_of(refusal, alive.ensemble());
                       } else {
-                          return self->flight_->complete(self->outcome_);
+                          return self->finish_out();
                       }
                       failure.effect = Effect::unknown;
                       self->fail(std::move(failure));
                   });
+}
+
+void Entering::finish_out() {
+    outcome_.ok() ? finish_gone() : fail(outcome_.failure());
 }
 
 void Entering::finish(Common& common, Member member, State state) {
@@ -366,12 +382,16 @@ void Entering::finish(Common& common, Member member, State state) {
     if (!member.node.empty()) {
         entry.standing.counted_from = common.wire.counted_from(term_, sent_, contender_.lease);
     }
-    const std::int64_t session = member.session;
+    const Member added = member;
     common.roster.add(std::move(member));
     if (repeated_) common.doubt(term_, path_, contender_.nonce);
-    // It may have ended before the contender was known to be in it.
-    if (session != 0 && common.wire.session(term_) != session) {
-        common.session_over(session);
+    // It may have ended before the contender was known to be in it, or been shortened.
+    if (added.session != 0 && common.wire.session(term_) != added.session) {
+        common.session_over(added.session);
+        return finish_gone();
+    }
+    if (added.session != 0 && common.wire.session_timeout(term_) < contender_.lease) {
+        common.withdraw(added);
         return finish_gone();
     }
     flight_->complete(std::vector<Entry>{std::move(entry)});
@@ -382,6 +402,11 @@ std::vector<Entry> Entering::gone() const {
 }
 
 void Entering::finish_gone() {
+    const auto common = common_.lock();
+    if (common && repeated_) {
+        common->roster.bury(contender_.nonce, BootClock::now());
+        common->doubt(term_, path_, contender_.nonce);
+    }
     flight_->complete(gone());
 }
 

@@ -16,6 +16,8 @@ namespace holdfast::inline v0::zookeeper {
 ///        │  └── the way to it is made: containers
 ///        └── the connection broke ──▶ look for the nonce ──▶ found: judged
 ///                                         └── not there: create again
+///
+/// It is taken out only while it is not the first: see judge().
 class Entering : public std::enable_shared_from_this<Entering> {
 public:
     using Flight = holdfast::Flight<std::vector<Entry>>;
@@ -44,9 +46,6 @@ private:
 
     void judged(Common& common, std::string node, const Stat& stat,
                 const std::vector<std::string>& children);
-    bool looks_again();
-    void list_again(Common& common);
-    void listed_again(Common& common, Answer answer);
     void wait_in_line(Common& common, Member member, const Judgement& judgement);
     void look_at_holder(Common& common);
     void holder_seen(Common& common, Answer answer);
@@ -54,7 +53,13 @@ private:
     void container_replaced(Common& common, Answer answer);
     void wait_for_holder(Common& common);
 
+    void take_out_behind(Common& common, const std::string& node, const Seat& other,
+                         Result<std::vector<Entry>> result);
+    void taken_out_behind(Common& common, Answer answer);
+    void list_again(Common& common);
+    void listed_again(Common& common, Answer answer);
     void take_out(Common& common, const std::string& node, Result<std::vector<Entry>> result);
+    void finish_out();
     void finish(Common& common, Member member, Standing::State state);
     std::vector<Entry> gone() const;
     void finish_gone();
@@ -73,7 +78,8 @@ private:
     std::vector<std::string> candidates_;  ///< nodes with its nonce
     std::vector<std::string> children_;    ///< as listed with them
     std::int64_t listed_at_ = 0;           ///< as in Member
-    int looks_ = 0;                        ///< at a line whose first one disagrees
+    std::string to_take_out_;
+    /// What is answered when it is taken out.
     Result<std::vector<Entry>> outcome_ = std::vector<Entry>{};
 };
 

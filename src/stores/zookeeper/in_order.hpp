@@ -19,9 +19,9 @@ public:
     void tell(Callback<void()> news, std::vector<Callback<void()>>& due) {
         {
             const std::lock_guard guard(state_->mutex);
-            state_->untold.push_back(std::move(news));
+            state_->untold.emplace_back(std::move(news));
         }
-        due.push_back([state = state_] { tell_all(*state); });
+        due.emplace_back([state = state_] { tell_all(*state); });
     }
 
 private:

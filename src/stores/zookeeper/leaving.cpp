@@ -38,7 +38,7 @@ void leave_own(Common& common, const Member& member, const LeaveFlight& flight) 
     operations.push_back(delete_node(member.node));
     // It is watched since it waited, and nobody is to be told of what we do ourselves.
     const bool forgets = !common.roster.is_awaited(member.node);
-    common.submit(common.term_of(member.contender),
+    common.submit(common.term_of(member),
                   {.operations = std::move(operations), .forgets = forgets ? member.node : ""},
                   [member, forgets, flight](Common& alive, const Answer& answer) {
                       // Somebody waits for it since, who was not to rely on its being watched.
@@ -173,8 +173,8 @@ Pending<Standing> leave_line(const std::shared_ptr<Common>& common, const Ticket
         leave_unanswered(*common, ticket, flight);
     } else if (member && member->is_barging()) {
         const auto czxid = static_cast<std::int64_t>(member->fence);
-        leave_barging(*common, common->term_of(member->contender),
-                      {member->session, czxid, member->node}, Whose::own, flight);
+        leave_barging(*common, common->term_of(*member), {member->session, czxid, member->node},
+                      Whose::own, flight);
     } else if (member) {
         leave_own(*common, *member, flight);
     } else if (place && !place->node.empty()) {

@@ -18,6 +18,7 @@ void Link::open(const net::Address& address, std::string greeting, Moment now,
     address_ = &address;
     state_ = State::connecting;
     opened_ = now;
+    hopeless_ = false;
     greeting_ = std::move(greeting);
     dial_.emplace(address, resolved_, first_endpoint);
 }
@@ -56,6 +57,8 @@ std::optional<Failure> Link::advance(Moment now) {
 /// A server without a majority takes the connection, and closes it or says nothing.
 std::optional<Failure> Link::try_another(const Failure& failure) {
     if (!dial_->try_another()) return failure;
+    // That was the other one's.
+    hopeless_ = false;
     state_ = State::connecting;
     return connect();
 }
@@ -63,6 +66,7 @@ std::optional<Failure> Link::try_another(const Failure& failure) {
 std::optional<Failure> Link::connect() {
     auto failure = dial_->advance();
     socket_ = dial_->socket();
+    if (failure) hopeless_ = dial_->is_hopeless();
     if (failure || !dial_->established()) return failure;
     state_ = State::greeting;
     unsent_greeting_ = greeting_;
@@ -88,6 +92,7 @@ std::optional<Failure> Link::greet() {
             return std::nullopt;
         }
     } catch (const Error& error) {
+        hopeless_ = true;
         return broken(std::string("it does not speak ZooKeeper's protocol (") + error.what() +
                       "); check host and port");
     }

@@ -49,6 +49,9 @@ public:
 
     /// Goes on connecting as far as it goes without blocking. A failure leaves it down.
     std::optional<Failure> advance(Moment now);
+    /// Of an attempt that failed: a server is there, and trying again cannot mend what is wrong
+    /// with it.
+    bool is_hopeless() const noexcept { return hopeless_; }
     /// The records that have come in on a ready link, appended to `records`. After a failure,
     /// close() it. Changes nothing that others look at, so it needs no lock.
     std::optional<Failure> receive(std::vector<std::string>& records);
@@ -65,6 +68,7 @@ private:
     const net::Address* address_ = nullptr;
     State state_ = State::down;
     Moment opened_{};
+    bool hopeless_ = false;
     std::optional<net::Dial> dial_;
     std::shared_ptr<net::Socket> socket_;
     std::string greeting_;

@@ -14,8 +14,8 @@ constexpr char escape = '~';
 constexpr std::string_view digits = "0123456789ABCDEF";
 
 /// What the recipes of others look for in the name of a contender.
-constexpr std::array<std::string_view, 5> marks{"lock-", "__lock__", "__rlock__", "__READ__",
-                                                "__WRIT__"};
+constexpr std::array<std::string_view, 5> foreign_marks{"lock-", "__lock__", "__rlock__",
+                                                        "__READ__", "__WRIT__"};
 
 void append_escaped(std::string& text, char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -58,7 +58,7 @@ bool passes_for_a_number(std::string_view part) {
 
 /// Whether one of the marks of others begins here.
 bool is_mark(std::string_view text) {
-    return std::ranges::any_of(marks, [&](auto mark) { return text.starts_with(mark); });
+    return std::ranges::any_of(foreign_marks, [&](auto mark) { return text.starts_with(mark); });
 }
 
 enum class Depth : std::uint8_t { top, first, nested };

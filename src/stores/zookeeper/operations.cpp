@@ -40,7 +40,7 @@ void append_part(std::string& record, const Operation& operation) {
 }
 
 /// Of the parts that were appended.
-Operation together(std::string record) {
+Operation together(const std::string& record) {
     RecordWriter end;
     end.number(error_type).flag(true).number(-1);
     return {.type = multi_type, .record = record + std::move(end).take(), .writes = true};
@@ -50,6 +50,13 @@ Operation on_path(std::int32_t type, std::string_view path, Watching watching) {
     RecordWriter record;
     record.text(path).flag(watching == Watching::yes);
     return {.type = type, .record = std::move(record).take()};
+}
+
+/// Part of several operations: that the node is there.
+Operation check_node(std::string_view path) {
+    RecordWriter record;
+    record.text(path).number(any_version);
+    return {.type = check_type, .record = std::move(record).take()};
 }
 
 Stat read_stat(RecordReader& record) {
@@ -97,15 +104,20 @@ Operation delete_lasting_node(std::string_view path, Access access) {
     append_part(record, create_node(child, "", Kind::ephemeral, access));
     append_part(record, delete_node(child));
     append_part(record, delete_node(path));
-    return together(std::move(record));
+    return together(record);
+}
+
+Operation delete_behind(std::string_view path, std::string_view other) {
+    std::string record;
+    append_part(record, check_node(other));
+    append_part(record, delete_node(path));
+    return together(record);
 }
 
 Operation write_nothing() {
-    RecordWriter check;
-    check.text("/").number(any_version);
     std::string record;
-    append_part(record, {.type = check_type, .record = std::move(check).take()});
-    return together(std::move(record));
+    append_part(record, check_node("/"));
+    return together(record);
 }
 
 Operation forget_watch(std::string_view path) {

@@ -70,7 +70,8 @@ struct Reply {
     };
     Content content() const;  ///< of read_node
     Stat stat() const;        ///< of look_at_node
-    Refusal refused() const;  ///< of delete_lasting_node: why nothing was done, or none
+    /// Of delete_lasting_node and delete_behind: why nothing was done, or none.
+    Refusal refused() const;
 };
 
 /// Who may use a node.
@@ -80,6 +81,8 @@ enum class Watching : std::uint8_t { no, yes };
 
 Operation create_node(std::string_view path, std::string_view data, Kind kind, Access access);
 Operation delete_node(std::string_view path);
+/// Deletes a node while another one is there, which we must have the right to read.
+Operation delete_behind(std::string_view path, std::string_view other);
 /// Deletes a node without children, if it is none that ends with a session: such a one has the name
 /// only after the other was deleted, and is not to go in its stead.
 Operation delete_lasting_node(std::string_view path, Access access);

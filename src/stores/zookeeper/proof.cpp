@@ -6,7 +6,7 @@
 namespace holdfast::inline v0::zookeeper {
 
 namespace {
-constexpr std::size_t most_remembered = 16;
+constexpr std::size_t most_unreported = 16;
 }
 
 void Proof::made(Moment sent) {
@@ -22,7 +22,7 @@ void Proof::answered(Moment sent, Moment now) {
     // A few for each tick are enough.
     if (!unreported_.empty() && now - unreported_.back().answered < tick_ / 4) return;
     unreported_.push_back({sent, now});
-    if (unreported_.size() > most_remembered) unreported_.pop_front();
+    if (unreported_.size() > most_unreported) unreported_.pop_front();
 }
 
 void Proof::answered_by_majority(Moment sent) {

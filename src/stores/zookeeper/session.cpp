@@ -50,6 +50,7 @@ Session::Fate Session::answered(const SessionAnswer& answer, Moment asked) {
     id_ = answer.id;
     password_ = answer.password;
     timeout_ = std::chrono::milliseconds{answer.timeout_ms};
+    if (timeout() < term_) limit_ = std::max(limit(), timeout());
     // A server's shortest session is two ticks.
     proof_.assume_tick(std::min<std::chrono::nanoseconds>(ensemble_.tick, timeout() / 2));
     if (is_new) {

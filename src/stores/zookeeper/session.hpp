@@ -15,7 +15,7 @@ namespace holdfast::inline v0::zookeeper {
 
 /// What a client knows of its session: enough to take it up on another connection, and how far it
 /// can be trusted.
-/// Threads: id() and timeout() from any, all else under one lock of its owner's.
+/// Threads: id(), timeout() and limit() from any, all else under one lock of its owner's.
 class Session {
 public:
     /// The ensemble must outlive this.
@@ -26,6 +26,9 @@ public:
     std::int64_t id() const noexcept { return id_.load(); }
     /// As negotiated with the servers.
     std::chrono::milliseconds timeout() const noexcept { return timeout_.load(); }
+    /// The most that any server granted which was asked for more, of earlier sessions as well; 0:
+    /// none was.
+    std::chrono::milliseconds limit() const noexcept { return limit_.load(); }
 
     /// What is said first on a connection: which session, who we are, and what is watched. A server
     /// serves it in this order, before all that follows.
@@ -57,6 +60,7 @@ private:
     const Term term_;
     std::atomic<std::int64_t> id_{0};
     std::atomic<std::chrono::milliseconds> timeout_{};
+    std::atomic<std::chrono::milliseconds> limit_{};
     std::string password_;
     std::int64_t last_zxid_ = 0;
     std::set<std::string> watched_;

@@ -107,7 +107,7 @@ Pending<Standing> ZookeeperStore::standing(const Ticket& ticket) {
     const auto flight = std::make_shared<Flight<Standing>>(common_->wire);
     Operation look =
         member->is_barging() ? look_at_node(member->node) : list_children(member->path);
-    common_->submit(common_->term_of(member->contender), {.operations = {std::move(look)}},
+    common_->submit(common_->term_of(*member), {.operations = {std::move(look)}},
                     [nonce = member->nonce(), flight](Common& alive, const Answer& answer) {
                         if (!answer.result.ok()) return flight->complete(answer.result.failure());
                         const Reply& reply = answer.result.value().front();

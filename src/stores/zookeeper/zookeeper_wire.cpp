@@ -49,15 +49,30 @@ Conversation& ZookeeperWire::conversation(Term term) {
     return *made;
 }
 
-/// One that asked for more than the servers grant serves all that could have no longer one.
 Conversation* ZookeeperWire::find(Term term) const {
     const auto found = conversations_.find(term);
-    if (found != conversations_.end()) return found->second.get();
-    for (const auto& [asked, one] : conversations_) {
+    return found == conversations_.end() ? nullptr : found->second.get();
+}
+
+/// One that asked for more than the servers grant serves all that could have no longer one. What
+/// one server has shortened, another one may grant.
+Term ZookeeperWire::term_for(Term asked) const {
+    const std::lock_guard guard(mutex_);
+    if (find(asked) != nullptr) return asked;
+    const auto most = limit();
+    for (const auto& [term, one] : conversations_) {
+        if (one->session().id() == 0) continue;
         const auto granted = one->session().timeout();
-        if (granted > 0ms && granted < asked && granted <= term) return one.get();
+        if (granted < term && granted <= asked && granted >= most) return term;
     }
-    return nullptr;
+    return asked;
+}
+
+/// The most that was ever granted to one that asked for more; 0: nobody was told.
+std::chrono::milliseconds ZookeeperWire::limit() const {
+    std::chrono::milliseconds most{};
+    for (const auto& [term, one] : conversations_) most = std::max(most, one->session().limit());
+    return most;
 }
 
 void ZookeeperWire::submit(Term term, Volley volley, Answered answered) {
@@ -87,12 +102,8 @@ std::chrono::milliseconds ZookeeperWire::session_timeout(Term term) const {
 
 std::chrono::milliseconds ZookeeperWire::longest_session() const {
     const std::lock_guard guard(mutex_);
-    std::chrono::milliseconds longest = 24h;
-    for (const auto& [term, one] : conversations_) {
-        const auto granted = one->session().timeout();
-        if (granted > 0ms && granted < term) longest = std::min(longest, granted);
-    }
-    return longest;
+    const auto most = limit();
+    return most > 0ms ? std::min<std::chrono::milliseconds>(most, 24h) : 24h;
 }
 
 Term ZookeeperWire::any_term() const {
@@ -217,6 +228,7 @@ void ZookeeperWire::say_goodbye() noexcept {
     const Moment end = BootClock::now() + goodbye_time;
     while (!open.empty() && BootClock::now() < end) {
         std::vector<pollfd> polled;
+        polled.reserve(open.size());
         for (const Conversation* const one : open) polled.push_back(one->awaited());
         if (poll(polled.data(), polled.size(), poll_timeout(end)) <= 0) return;
         std::erase_if(open, [](Conversation* one) { return one->has_ended(); });

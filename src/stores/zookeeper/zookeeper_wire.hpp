@@ -33,13 +33,17 @@ public:
     /// transaction has changed; 0: that does not matter.
     void watch(Term term, const std::vector<std::string>& paths, std::int64_t since = 0);
 
+    /// Of the session that serves one who would ask for this: another one that asked for more than
+    /// the servers grant, or it has one for itself. That may change with the servers' settings, so
+    /// it is asked for once, and whoever has a node goes by the session that it came with.
+    Term term_for(Term asked) const;
     /// The session of this term that there is now; 0: none.
     std::int64_t session(Term term) const;
     /// Of the session that there is now; nothing when it is over.
     std::optional<Term> term_of(std::int64_t session) const;
     /// As negotiated with the servers.
     std::chrono::milliseconds session_timeout(Term term) const;
-    /// The longest that the servers grant, at most a day.
+    /// The longest that a server has granted, at most a day. Another one may grant less.
     std::chrono::milliseconds longest_session() const;
     /// For what belongs to no session: one that is connected already, if there is one.
     Term any_term() const;
@@ -56,6 +60,7 @@ private:
     std::optional<Moment> prepare(std::optional<Moment> until, Due& due);
     Conversation& conversation(Term term);
     Conversation* find(Term term) const;
+    std::chrono::milliseconds limit() const;
     void watch_answered(Term term, const std::string& path, std::int64_t since, const Reply& reply,
                         std::int64_t session);
     void watch_unreadable(Term term, const std::string& path);

@@ -184,6 +184,15 @@ TEST_F(Script, TimeUpOrAStopWhileWaitingLeavesTheLine) {
     EXPECT_EQ(left_in_line(stopped), Resources{"a"});
 }
 
+TEST_F(Script, AStopDuringAnEnterThatIsNotAnsweredLeavesTheLine) {
+    Acquisition machine({contender("a")}, true);
+    machine.resume(Acquisition::Started{});
+    EXPECT_EQ(machine.resume(Acquisition::Stopped{}).what, Do::pass);
+    EXPECT_EQ(machine.resume(Acquisition::Entered{failure(Effect::unknown)}).what, Do::finish);
+    EXPECT_EQ(machine.end(), End::stopped);
+    EXPECT_EQ(left_in_line(machine), Resources{"a"});
+}
+
 TEST_F(Script, TimeUpDuringAClaimWaitsForItsAnswerWhichMayStillAdmit) {
     auto machine = waiting_for("a");
     pushed(machine, State::offered);

@@ -51,7 +51,9 @@ public:
         void answer_all(State state) const {
             answer(std::vector<Standing>(resources.size(), Standing{.state = state}));
         }
-        void fail() const { flight->complete(Failure{errc::unreachable, Effect::unknown, "no"}); }
+        void fail(errc code = errc::unreachable) const {
+            flight->complete(Failure{code, Effect::unknown, "no"});
+        }
     };
 
     Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
@@ -233,6 +235,52 @@ TEST_F(AKeeper, TriesAgainSoonAfterAFailureAndReportsIt) {
     EXPECT_EQ(listener_->overdue_calls, 0);
 }
 
+TEST_F(AKeeper, RenewsEachAloneWhenOneOfThemMayBeWhatIsWrong) {
+    const auto first = keep("a");
+    const auto second = keep("b");
+    pass(4s);
+    ASSERT_EQ(renewals(), 1U);
+    store_.renewals[0].fail(errc::corrupt);
+    pass(1s);
+    ASSERT_EQ(renewals(), 3U);
+    store_.renewals[1].fail(errc::corrupt);
+    store_.renewals[2].answer_all(State::admitted);
+    EXPECT_EQ(listener_->standings, std::vector{State::admitted});
+    EXPECT_EQ(second->valid_until(), valid_until(clock_.now(), 12s));
+}
+
+TEST_F(AKeeper, DoesNotDrownAStoreThatRefusesManyInRequestsForEach) {
+    std::vector<std::shared_ptr<Kept>> many;
+    for (int i = 0; i < 400; ++i) many.push_back(keep("a" + std::to_string(i)));
+    pass(4s);
+    ASSERT_EQ(renewals(), 1U);
+    store_.renewals[0].fail(errc::bad_configuration);
+    pass(1s);
+    EXPECT_EQ(renewals(), 1U + 8U) << "of fifty each";
+}
+
+TEST_F(AKeeper, RenewsTogetherAgainWhatWasAnsweredAlone) {
+    const auto first = keep("a");
+    const auto second = keep("b");
+    pass(4s);
+    store_.renewals[0].fail(errc::corrupt);
+    pass(1s);
+    ASSERT_EQ(renewals(), 3U);
+    store_.renewals[1].answer_all(State::admitted);
+    store_.renewals[2].answer_all(State::admitted);
+    pass(4s);
+    EXPECT_EQ(renewals(), 4U);
+}
+
+TEST_F(AKeeper, RenewsTogetherAgainWhatAStoreDidNotAnswer) {
+    const auto first = keep("a");
+    const auto second = keep("b");
+    pass(4s);
+    store_.renewals[0].fail(errc::unreachable);
+    pass(1s);
+    EXPECT_EQ(renewals(), 2U);
+}
+
 TEST_F(AKeeper, TellsBeforeTheLeaseCanNoLongerBeTrusted) {
     const auto kept = keep("a");
     const Moment deadline = kept->valid_until();
@@ -354,6 +402,38 @@ TEST_F(AKeeper, TrustsALengthenedLeaseNoLongerThanTheNextRenewalThatIsSent) {
     EXPECT_EQ(kept->valid_until(), valid_until(clock_.now(), 12s)) << "whether answered or not";
     pass(11s);
     EXPECT_EQ(listener_->overdue_calls, 1);
+}
+
+TEST_F(AKeeper, RenewsAllAtOnceWhenTheServersClockWentForward) {
+    const auto lasting = keep("a", 60s);
+    const auto brief = keep("b", 3s);
+    pass(1s);
+    store_.renewals.back().answer({{.state = State::admitted, .server_clock = 1000s}});
+    pass(1s);
+    ASSERT_EQ(renewals(), 2U);
+    store_.renewals.back().answer({{.state = State::gone, .server_clock = 1001s + 100s}});
+    pass(0s);
+    ASSERT_EQ(renewals(), 3U) << "not after a third of a minute";
+    EXPECT_EQ(store_.renewals.back().resources, std::vector<std::string>{"a"});
+    ASSERT_EQ(failures_.size(), 1U);
+    EXPECT_NE(failures_[0].find("clock went forward by 100.0 s"), std::string::npos)
+        << failures_[0];
+    store_.renewals.back().answer({{.state = State::admitted, .server_clock = 1101s}});
+    pass(1s);
+    EXPECT_EQ(renewals(), 3U) << "once";
+}
+
+TEST_F(AKeeper, TellsAlsoThatTheServersClockWentBack) {
+    const auto lasting = keep("a", 60s);
+    const auto brief = keep("b", 3s);
+    pass(1s);
+    store_.renewals.back().answer({{.state = State::admitted, .server_clock = 1000s}});
+    pass(1s);
+    store_.renewals.back().answer({{.state = State::admitted, .server_clock = 901s}});
+    pass(0s);
+    EXPECT_EQ(renewals(), 2U);
+    ASSERT_EQ(failures_.size(), 1U);
+    EXPECT_NE(failures_[0].find("clock went back by 100.0 s"), std::string::npos) << failures_[0];
 }
 
 TEST_F(AKeeper, TellsAtOnceWhatIsOverdueFromTheStart) {

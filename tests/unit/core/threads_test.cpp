@@ -85,14 +85,18 @@ TEST(ThreadsOfAClient, ThatCannotBeMadeAreAnErrorOfTheAcquisition) {
                   auto mutex = connect("memory:").mutex("jobs", {.lease = 300ms});
                   // Root is not limited.
                   if (geteuid() == 0 && setuid(65534) != 0) return 2;
-                  const rlimit none{0, 0};
+                  rlimit usual{};
+                  if (getrlimit(RLIMIT_NPROC, &usual) != 0) return 3;
+                  const rlimit none{0, usual.rlim_max};
                   if (setrlimit(RLIMIT_NPROC, &none) != 0) return 3;
+                  int outcome = 4;
                   try {
                       const auto hold = mutex.acquire();
-                      return 4;
                   } catch (const Error& error) {
-                      return error.code() == errc::unreachable ? 0 : 5;
+                      outcome = error.code() == errc::unreachable ? 0 : 5;
                   }
+                  // A sanitizer looks for leaks by a thread of its own.
+                  return setrlimit(RLIMIT_NPROC, &usual) == 0 ? outcome : 3;
               }),
               0);
 }
@@ -115,6 +119,21 @@ TEST(ThreadsOfAClient, EndWithTheProgramAlsoWhenTheClientIsNeverDestroyed) {
                   looks_at_the_end = true;
                   auto* const mutex = new Mutex(connect("memory:").mutex("jobs"));
                   new Hold(mutex->acquire());
+                  return 2;
+              }),
+              0);
+}
+
+/// As what a library asks for that is loaded, or first used, with a later client.
+TEST(ThreadsOfAClient, EndBeforeWhatWasBroughtInAfterTheFirstClient) {
+    EXPECT_EQ(in_child([] {
+                  const auto hold_for_ever = [](const char* url) {
+                      auto* const mutex = new Mutex(connect(url).mutex("jobs"));
+                      new Hold(mutex->acquire());
+                  };
+                  hold_for_ever("memory:first");
+                  std::atexit([] { _exit(await(none_is_left, 2s) ? 0 : 1); });
+                  hold_for_ever("memory:second");
                   return 2;
               }),
               0);

@@ -85,8 +85,13 @@ body: BEGIN
             SET room = its_capacity;
         END IF;
         IF its_reentry = 1 THEN
+            -- Not one that is over and left to be taken out: its place may be another one's by now.
             SELECT weight, fence INTO hold_weight, its_fence FROM holdfast_contenders
                 WHERE line = line_id AND phase = 'admitted' AND weight > 0 AND owner = its_owner
+                    AND (lease_end > now_is OR fence IN (
+                        SELECT fence FROM holdfast_contenders
+                            WHERE line = line_id AND phase = 'admitted' AND weight = 0
+                                AND lease_end > now_is))
                 ORDER BY ticket LIMIT 1;
         END IF;
     END IF;

@@ -16,6 +16,9 @@ body: BEGIN
         CALL holdfast_1_answer(its_end, 0, 0, 0, -1);
         LEAVE body;
     END IF;
+    IF its_weight = 0 THEN
+        CALL holdfast_1_check_joined(line_id, its_phase, its_fence, its_lease_end);
+    END IF;
     IF its_lease_end <= now_is THEN
         CALL holdfast_1_remove(line_id, its_nonce);
         CALL holdfast_1_advance(line_id, line_capacity, line_fairness, now_is, its_nonce, TRUE,
@@ -34,7 +37,7 @@ body: BEGIN
         SELECT phase INTO its_phase FROM holdfast_contenders
             WHERE line = line_id AND nonce = its_nonce;
     END IF;
-    CALL holdfast_1_held(line_id, held);
+    CALL holdfast_1_held(line_id, now_is, held);
     IF its_phase = 'admitted' THEN
         CALL holdfast_1_answer(its_end, 3, its_ticket, its_fence, -1);
     -- Nothing is reserved under barging: its renewal decides.
@@ -81,12 +84,13 @@ body: BEGIN
     CALL holdfast_1_standing_one(line_id, line_capacity, line_fairness, its_nonce, now_is, its_end);
 END;
 
--- Takes one out of the contenders. Its phase is NULL when it is not there. `had_all`: it was all that
--- there is, so that nobody holds now. `freed`: a place became free, or who waits first is another
--- one than before.
+-- Takes one out of the contenders. Its phase is NULL when it is not there. `had_all`: it was all
+-- that there is, so that nobody holds now, nor is one left that is over: beside a seat nobody ends
+-- those. `freed`: a place became free, or who waits first is another one than before.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_take_out(
     IN in_line BINARY(32), IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_capacity BIGINT, OUT its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin,
+    IN its_capacity BIGINT, IN now_is BIGINT,
+    OUT its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin,
     OUT its_ticket BIGINT, OUT its_fence BIGINT, OUT its_lease_end BIGINT, OUT had_all BOOLEAN,
     OUT freed BOOLEAN)
 SQL SECURITY INVOKER
@@ -100,12 +104,15 @@ body: BEGIN
     SET had_all = FALSE, freed = TRUE;
     IF its_phase IN ('waiting', 'lapsed') THEN
         SET freed = NOT EXISTS (SELECT 1 FROM holdfast_contenders
-            WHERE line = in_line AND phase = 'waiting' AND ticket < its_ticket);
+            WHERE line = in_line AND phase = 'waiting' AND ticket < its_ticket
+                AND lease_end > now_is);
     ELSEIF its_weight > 0 AND EXISTS (SELECT 1 FROM holdfast_contenders
         WHERE line = in_line AND phase = 'admitted' AND weight = 0 AND fence = its_fence) THEN
         CALL holdfast_1_hand_to_joined(in_line, its_weight, its_fence);
     ELSE
-        SET had_all = (its_weight = its_capacity);
+        SET had_all = its_weight = its_capacity AND NOT EXISTS (
+            SELECT 1 FROM holdfast_contenders
+                WHERE line = in_line AND phase IN ('admitted', 'offered'));
     END IF;
 END;
 
@@ -151,7 +158,7 @@ BEGIN
             SET line_crowd = line_crowd + 1;
         END IF;
         SET waited = FALSE;
-        CALL holdfast_1_take_out(line_id, its_nonce, line_capacity, its_phase, its_ticket,
+        CALL holdfast_1_take_out(line_id, its_nonce, line_capacity, now_is, its_phase, its_ticket,
                                  its_fence, its_lease_end, had_all, freed);
     END IF;
     IF its_phase IS NOT NULL AND had_all AND line_fairness = 'f' THEN

@@ -13,11 +13,35 @@ SQL SECURITY INVOKER
 INSERT INTO holdfast_lines (id, name, crowd) VALUES (UNHEX(SHA2(its_name, 256)), its_name, 1)
     ON DUPLICATE KEY UPDATE name = name;
 
--- The weight of all holders.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_held(IN in_line BINARY(32), OUT held BIGINT)
+-- The weight of all holders. Those whose lease has ended may be left there for the next request to
+-- take out, and do not count, unless one that lives joined their place: it will take the weight
+-- over.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_held(IN in_line BINARY(32), IN now_is BIGINT,
+                                               OUT held BIGINT)
 SQL SECURITY INVOKER
 SELECT COALESCE(SUM(weight), 0) INTO held FROM holdfast_contenders
-    WHERE line = in_line AND phase IN ('admitted', 'offered');
+    WHERE line = in_line AND phase IN ('admitted', 'offered')
+        AND (lease_end > now_is OR fence IN (
+            SELECT fence FROM holdfast_contenders
+                WHERE line = in_line AND phase = 'admitted' AND weight = 0
+                    AND lease_end > now_is));
+
+-- Of one that joined a hold: its lease is over when the row of that hold is gone, by somebody's
+-- hand. Nobody has the place then.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_check_joined(
+    IN in_line BINARY(32), IN its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin,
+    IN its_fence BIGINT, INOUT its_lease_end BIGINT)
+SQL SECURITY INVOKER
+IF its_phase = 'admitted' AND NOT EXISTS (
+    SELECT 1 FROM holdfast_contenders
+        WHERE line = in_line AND phase = 'admitted' AND weight > 0 AND fence = its_fence) THEN
+    SET its_lease_end = 0;
+END IF;
+
+-- How many have been offered a place and have not claimed it.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_offers(IN in_line BINARY(32), OUT offers BIGINT)
+SQL SECURITY INVOKER
+SELECT COUNT(*) INTO offers FROM holdfast_contenders WHERE line = in_line AND phase = 'offered';
 
 -- How many milliseconds the stand-by waits before it looks. A holder that is not ours (see
 -- shedlock.sql) tells nobody when it lets go.
@@ -81,7 +105,9 @@ BEGIN
 END;
 
 -- What one that waits is answered: the first that waits and was not passed over is the stand-by,
--- and looks when something ahead ends. `seat`: who has the seat, and is not meant by its row.
+-- and looks when something ahead ends. It may be as dead as the holder: the next ones look a claim
+-- time after each other. And where there is room but for the stand-by, its end is what they wait
+-- for. `seat`: who has the seat, and is not meant by its row.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_still_waiting(
     IN in_line BINARY(32), IN seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
     IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
@@ -89,11 +115,26 @@ CREATE PROCEDURE IF NOT EXISTS holdfast_1_still_waiting(
 SQL SECURITY INVOKER
 BEGIN
     DECLARE look BIGINT DEFAULT -1;
-    DECLARE stand_by CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
-    SELECT nonce INTO stand_by FROM holdfast_contenders
-        WHERE line = in_line AND phase = 'waiting' AND lease_end > now_is AND nonce <> seat
-        ORDER BY ticket LIMIT 1;
-    IF stand_by = its_nonce THEN CALL holdfast_1_look(in_line, now_is, look); END IF;
+    DECLARE ahead, its_weight, its_capacity, held, first_end BIGINT;
+    SELECT SUM(ticket < its_ticket), SUM(IF(nonce = its_nonce, weight, 0)) INTO ahead, its_weight
+        FROM (SELECT nonce, ticket, weight FROM holdfast_contenders
+            WHERE line = in_line AND phase = 'waiting' AND lease_end > now_is AND nonce <> seat
+            ORDER BY ticket LIMIT 8) first_few
+        HAVING SUM(nonce = its_nonce) > 0;
+    IF ahead IS NOT NULL THEN
+        CALL holdfast_1_look(in_line, now_is, look);
+        SET look = look + 1000 * ahead;
+    END IF;
+    IF ahead > 0 AND seat = '' THEN
+        SELECT capacity INTO its_capacity FROM holdfast_lines WHERE id = in_line;
+        CALL holdfast_1_held(in_line, now_is, held);
+        IF its_weight <= its_capacity - held THEN
+            SELECT lease_end INTO first_end FROM holdfast_contenders
+                WHERE line = in_line AND phase = 'waiting' AND lease_end > now_is
+                ORDER BY ticket LIMIT 1;
+            SET look = LEAST(look, (first_end - now_is + 999) DIV 1000);
+        END IF;
+    END IF;
     CALL holdfast_1_answer(its_end, 1, its_ticket, 0, look);
 END;
 

@@ -9,7 +9,7 @@ CREATE PROCEDURE IF NOT EXISTS holdfast_1_renew_one(
 SQL SECURITY INVOKER
 body: BEGIN
     DECLARE its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE its_ticket, its_weight, its_fence, its_lease_end, last_serial, room BIGINT;
+    DECLARE its_ticket, its_weight, its_fence, its_lease_end, last_serial, offers, room BIGINT;
     SELECT phase, ticket, weight, fence, lease_end, serial
         INTO its_phase, its_ticket, its_weight, its_fence, its_lease_end, last_serial
         FROM holdfast_contenders
@@ -17,6 +17,9 @@ body: BEGIN
     IF its_phase IS NULL THEN
         CALL holdfast_1_answer(its_end, 0, 0, 0, -1);
         LEAVE body;
+    END IF;
+    IF its_weight = 0 THEN
+        CALL holdfast_1_check_joined(line_id, its_phase, its_fence, its_lease_end);
     END IF;
     IF its_lease_end <= now_is THEN
         CALL holdfast_1_remove(line_id, its_nonce);
@@ -64,6 +67,14 @@ body: BEGIN
     IF its_phase = 'waiting' THEN
         -- A barger left the line from wherever it stood: whoever is first now must know.
         CALL holdfast_1_tell_stand_by(line_id, '', now_is);
+        CALL holdfast_1_call_next_barger(line_id, its_ticket, room - its_weight, now_is);
+    ELSEIF its_phase = 'offered' AND its_weight < its_capacity THEN
+        -- More may fit than could be offered at once.
+        CALL holdfast_1_offers(line_id, offers);
+        IF offers < 50 THEN
+            CALL holdfast_1_advance(line_id, its_capacity, its_fairness, now_is, its_nonce, FALSE,
+                                    room);
+        END IF;
     END IF;
     CALL holdfast_1_answer(its_end, 3, its_ticket, its_fence, -1);
 END;

@@ -11,6 +11,9 @@
 -- own; else one has been started, and 1 ends it. For several that are renewed or entered together
 -- there is a CALL each, all in one go.
 
+-- A procedure keeps the mode of the session that makes it.
+SET SESSION sql_mode = 'STRICT_TRANS_TABLES';
+
 -- include tables.sql
 -- include line.sql
 -- include moving.sql

@@ -8,4 +8,4 @@ CREATE TABLE IF NOT EXISTS shedlock (
     locked_at  TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3),
     locked_by  VARCHAR(255) NOT NULL,
     PRIMARY KEY (name)
-);
+) ENGINE = InnoDB;

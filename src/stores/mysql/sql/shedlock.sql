@@ -9,6 +9,9 @@
 -- zone while it is at their row: the server's, or the one in @holdfast_their_zone. The row is found
 -- by the collation of its own column, as the key is: so by statements with parameters, for a
 -- variable of a procedure has a collation of its own, and an explicit one would use no index.
+--
+-- Its columns may keep milliseconds or whole seconds alone, and round or cut off: what is kept of a
+-- lease is never less than that, and what is over is never in the future.
 
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_enter_their_zone()
 SQL SECURITY INVOKER
@@ -19,16 +22,32 @@ CREATE PROCEDURE IF NOT EXISTS holdfast_1_leave_their_zone()
 SQL SECURITY INVOKER
 SET time_zone = @holdfast_zone;
 
+-- Without transactions nothing of their table would be locked between reading and writing, and both
+-- would hold. Asked once in a session: it takes as long as the rest.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_check_shedlock()
+SQL SECURITY INVOKER
+BEGIN
+    IF @holdfast_their_engine IS NULL THEN
+        SELECT engine INTO @holdfast_their_engine FROM information_schema.tables
+            WHERE table_schema = DATABASE() AND table_name = 'shedlock';
+    END IF;
+    IF @holdfast_their_engine <> 'InnoDB' THEN
+        SET @holdfast_their_engine = NULL;
+        SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 45001, MESSAGE_TEXT = 'shedlock is not InnoDB';
+    END IF;
+END;
+
 -- Locks their row, and shows it in @holdfast_until, @holdfast_since and @holdfast_by. There is always
 -- one, for a row that is not there cannot be locked.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_read_shedlock(
     IN its_name VARCHAR(64) CHARACTER SET utf8mb4)
 SQL SECURITY INVOKER
 BEGIN
+    CALL holdfast_1_check_shedlock();
     SET @holdfast_name = its_name, @holdfast_until = NULL;
     CALL holdfast_1_enter_their_zone();
     INSERT INTO shedlock (name, lock_until, locked_at, locked_by)
-        VALUES (its_name, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3), '')
+        VALUES (its_name, UTC_TIMESTAMP(), UTC_TIMESTAMP(), '')
         ON DUPLICATE KEY UPDATE name = shedlock.name;
     PREPARE holdfast_read FROM
         'SELECT TIMESTAMPDIFF(MICROSECOND, DATE''1970-01-01'', lock_until),
@@ -45,8 +64,9 @@ CREATE PROCEDURE IF NOT EXISTS holdfast_1_write_shedlock(
     IN its_holder VARCHAR(255) CHARACTER SET utf8mb4)
 SQL SECURITY INVOKER
 BEGIN
-    SET @holdfast_name = its_name, @holdfast_until = its_end, @holdfast_since = its_start,
-        @holdfast_by = its_holder;
+    SET @holdfast_name = its_name, @holdfast_until = (its_end + 999) DIV 1000 * 1000,
+        @holdfast_since = its_start, @holdfast_by = its_holder,
+        @holdfast_second = its_end DIV 1000000 + 1;
     CALL holdfast_1_enter_their_zone();
     PREPARE holdfast_write FROM
         'UPDATE shedlock SET lock_until = DATE''1970-01-01'' + INTERVAL ? MICROSECOND,
@@ -54,6 +74,11 @@ BEGIN
             WHERE name = ?';
     EXECUTE holdfast_write USING @holdfast_until, @holdfast_since, @holdfast_by, @holdfast_name;
     DEALLOCATE PREPARE holdfast_write;
+    PREPARE holdfast_round FROM
+        'UPDATE shedlock SET lock_until = DATE''1970-01-01'' + INTERVAL ? SECOND
+            WHERE name = ? AND lock_until < DATE''1970-01-01'' + INTERVAL ? MICROSECOND';
+    EXECUTE holdfast_round USING @holdfast_second, @holdfast_name, @holdfast_until;
+    DEALLOCATE PREPARE holdfast_round;
     CALL holdfast_1_leave_their_zone();
 END;
 
@@ -68,6 +93,11 @@ BEGIN
             WHERE name = ? AND lock_until > UTC_TIMESTAMP(3)';
     EXECUTE holdfast_free USING @holdfast_name;
     DEALLOCATE PREPARE holdfast_free;
+    PREPARE holdfast_round FROM
+        'UPDATE shedlock SET lock_until = UTC_TIMESTAMP()
+            WHERE name = ? AND lock_until > UTC_TIMESTAMP(3)';
+    EXECUTE holdfast_round USING @holdfast_name;
+    DEALLOCATE PREPARE holdfast_round;
     CALL holdfast_1_leave_their_zone();
 END;
 

@@ -55,3 +55,12 @@ CREATE TABLE IF NOT EXISTS holdfast_contenders (
     KEY holdfast_in_order (line, phase, ticket),
     KEY holdfast_of_client (client)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET ascii COLLATE ascii_bin;
+
+-- An older version's misses some.
+SELECT id, name, capacity, fairness, last_ticket, last_fence, crowd, seat_nonce, seat_ticket,
+        seat_fence, seat_lease_end, seat_claim_end, seat_since, seat_client, seat_owner, seat_host,
+        seat_pid, seat_waited, seat_serial, seat_told_to
+    FROM holdfast_lines LIMIT 0;
+SELECT line, nonce, phase, ticket, weight, fence, lease_end, claim_end, since, client, owner, host,
+        pid, told, told_at, serial
+    FROM holdfast_contenders LIMIT 0;

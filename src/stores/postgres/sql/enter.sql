@@ -1,14 +1,23 @@
 -- Answers of all verbs are words: a state (0 gone, 1 waiting, 2 offered, 3 admitted), ticket, fence
 -- and look (-1: none); or why it is refused, and what belongs to that.
 
--- What one that waits is answered.
+-- What one that waits is answered. The stand-by may be as dead as the holder: the next ones look a
+-- claim time after each other. And where there is room but for the stand-by, its end is what they
+-- wait for.
 CREATE OR REPLACE FUNCTION holdfast_1_still_waiting(one holdfast_contenders, now bigint)
 RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    ahead bigint := holdfast_1_few_ahead_of(one, now);
+    look bigint := -1;
+    first holdfast_contenders;
 BEGIN
-    IF holdfast_1_stand_by(one.line, now) = one.nonce THEN
-        RETURN ARRAY['1', one.ticket::text, '0', holdfast_1_look(one.line, now)::text];
+    IF ahead IS NOT NULL THEN look := holdfast_1_look(one.line, now) + 1000 * ahead; END IF;
+    IF ahead > 0 AND one.weight + holdfast_1_held(one.line, now)
+        <= (SELECT capacity FROM holdfast_lines WHERE id = one.line) THEN
+        first := holdfast_1_stand_by(one.line, now);
+        look := least(look, (first.lease_end - now + 999) / 1000);
     END IF;
-    RETURN ARRAY['1', one.ticket::text, '0', '-1'];
+    RETURN ARRAY['1', one.ticket::text, '0', look::text];
 END $$;
 
 -- The newcomer `one` is put into the line: admitted to a place of its own, to one that it joins, or
@@ -66,8 +75,13 @@ BEGIN
     one := ROW(the_line.id, its_nonce, 'waiting', 0, its_weight, 0, now + its_lease * 1000, 0, now,
                its_client, its_owner, its_host, its_pid, 0);
     IF its_reentry = '1' THEN
+        -- Not one that is over and left to be taken out: its place may be another one's by now.
         SELECT * INTO hold FROM holdfast_contenders
             WHERE line = the_line.id AND phase = 'admitted' AND weight > 0 AND owner = its_owner
+                AND (lease_end > now OR fence IN (
+                    SELECT fence FROM holdfast_contenders
+                        WHERE line = the_line.id AND phase = 'admitted' AND weight = 0
+                            AND lease_end > now))
             ORDER BY ticket LIMIT 1;
     END IF;
     IF hold.nonce IS NOT NULL THEN

@@ -4,7 +4,7 @@ CREATE OR REPLACE FUNCTION holdfast_1_standing_of(the_line holdfast_lines, one h
                                                   now bigint)
 RETURNS text[] LANGUAGE plpgsql AS $$
 BEGIN
-    IF one.lease_end <= now THEN
+    IF one.lease_end <= now OR (one.weight = 0 AND holdfast_1_is_orphan(one)) THEN
         PERFORM holdfast_1_remove(one);
         PERFORM holdfast_1_advance(the_line, now, one.nonce, true);
         RETURN ARRAY['0', '0', '0', '-1'];
@@ -24,7 +24,7 @@ BEGIN
     END IF;
     -- Nothing is reserved under barging: its renewal decides.
     IF one.phase = 'offered' OR (the_line.fairness = 'b'
-        AND one.weight <= the_line.capacity - holdfast_1_held(the_line.id)) THEN
+        AND one.weight <= the_line.capacity - holdfast_1_held(the_line.id, now)) THEN
         RETURN ARRAY['2', one.ticket::text, '0', '-1'];
     END IF;
     RETURN holdfast_1_still_waiting(one, now);
@@ -66,7 +66,8 @@ BEGIN
     IF one.nonce IS NOT NULL THEN
         IF one.phase IN ('waiting', 'lapsed') THEN
             freed := NOT EXISTS (SELECT FROM holdfast_contenders
-                WHERE line = the_line.id AND phase = 'waiting' AND ticket < one.ticket);
+                WHERE line = the_line.id AND phase = 'waiting' AND ticket < one.ticket
+                    AND lease_end > now);
         ELSIF one.weight > 0 AND EXISTS (SELECT FROM holdfast_contenders
             WHERE line = the_line.id AND phase = 'admitted' AND weight = 0 AND fence = one.fence)
         THEN

@@ -29,20 +29,54 @@ BEGIN
     END LOOP;
 END $$;
 
--- The weight of all holders.
-CREATE OR REPLACE FUNCTION holdfast_1_held(of_line bytea) RETURNS bigint LANGUAGE plpgsql AS $$
-BEGIN
-    RETURN (SELECT coalesce(sum(weight), 0) FROM holdfast_contenders
-        WHERE line = of_line AND phase IN ('admitted', 'offered'));
-END $$;
-
--- The nonce of the first that waits and was not passed over: it alone looks when something ahead
--- ends.
-CREATE OR REPLACE FUNCTION holdfast_1_stand_by(of_line bytea, now bigint) RETURNS text
+-- The weight of all holders. Those whose lease has ended may be left there for the next request to
+-- take out, and do not count, unless one that lives joined their place: it will take the weight
+-- over.
+CREATE OR REPLACE FUNCTION holdfast_1_held(of_line bytea, now bigint) RETURNS bigint
 LANGUAGE plpgsql AS $$
 BEGIN
-    RETURN (SELECT nonce FROM holdfast_contenders
-        WHERE line = of_line AND phase = 'waiting' AND lease_end > now ORDER BY ticket LIMIT 1);
+    RETURN (SELECT coalesce(sum(weight), 0) FROM holdfast_contenders
+        WHERE line = of_line AND phase IN ('admitted', 'offered')
+            AND (lease_end > now OR fence IN (
+                SELECT fence FROM holdfast_contenders
+                    WHERE line = of_line AND phase = 'admitted' AND weight = 0
+                        AND lease_end > now)));
+END $$;
+
+-- Of one without a weight: whether it joined a hold whose own row is gone, by somebody's hand. Nobody
+-- has the place then.
+CREATE OR REPLACE FUNCTION holdfast_1_is_orphan(one holdfast_contenders) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN one.phase = 'admitted' AND NOT EXISTS (
+        SELECT FROM holdfast_contenders WHERE line = one.line AND phase = 'admitted'
+            AND weight > 0 AND fence = one.fence);
+END $$;
+
+-- How many have been offered a place and have not claimed it.
+CREATE OR REPLACE FUNCTION holdfast_1_offers(of_line bytea) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN (SELECT count(*) FROM holdfast_contenders WHERE line = of_line AND phase = 'offered');
+END $$;
+
+-- The first that waits and was not passed over: it looks when something ahead ends.
+CREATE OR REPLACE FUNCTION holdfast_1_stand_by(of_line bytea, now bigint)
+RETURNS holdfast_contenders LANGUAGE plpgsql AS $$
+DECLARE
+    first holdfast_contenders;
+BEGIN
+    SELECT * INTO first FROM holdfast_contenders
+        WHERE line = of_line AND phase = 'waiting' AND lease_end > now ORDER BY ticket LIMIT 1;
+    RETURN first;
+END $$;
+
+-- How many wait ahead of it; nothing when they are many.
+CREATE OR REPLACE FUNCTION holdfast_1_few_ahead_of(one holdfast_contenders, now bigint)
+RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN array_position(ARRAY(SELECT nonce FROM holdfast_contenders
+        WHERE line = one.line AND phase = 'waiting' AND lease_end > now
+        ORDER BY ticket LIMIT 8), one.nonce) - 1;
 END $$;
 
 -- How many milliseconds the stand-by waits before it looks. A holder that is not ours (see

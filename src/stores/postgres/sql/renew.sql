@@ -1,15 +1,16 @@
 -- Extends a lease up to new_end, and admits whom a place is reserved for, or who may take a free one.
--- Never re-creates.
+-- Never re-creates. Where one that waits is told when to look, others are told the clock.
 CREATE OR REPLACE FUNCTION holdfast_1_renew_one(the_line holdfast_lines, one holdfast_contenders,
                                                 new_end bigint, now bigint)
 RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     room bigint;
+    next holdfast_contenders;
 BEGIN
-    IF one.lease_end <= now THEN
+    IF one.lease_end <= now OR (one.weight = 0 AND holdfast_1_is_orphan(one)) THEN
         PERFORM holdfast_1_remove(one);
         PERFORM holdfast_1_advance(the_line, now, one.nonce, true);
-        RETURN ARRAY['0', '0', '0', '-1'];
+        RETURN ARRAY['0', '0', '0', now::text];
     END IF;
     IF one.phase IN ('waiting', 'lapsed') THEN
         UPDATE holdfast_contenders
@@ -32,12 +33,17 @@ BEGIN
         WHERE line = one.line AND nonce = one.nonce;
     IF one.phase = 'waiting' THEN
         -- A barger left the line from wherever it stood: whoever is first now must know.
-        PERFORM holdfast_1_tell(next, 'w ' || holdfast_1_look(one.line, now))
-            FROM holdfast_contenders next
-            WHERE line = one.line AND nonce = holdfast_1_stand_by(one.line, now)
-                AND ticket > one.ticket;
+        next := holdfast_1_stand_by(one.line, now);
+        IF next.ticket > one.ticket THEN
+            PERFORM holdfast_1_tell(next, 'w ' || holdfast_1_look(one.line, now));
+        END IF;
+        PERFORM holdfast_1_call_next_barger(one, room - one.weight, now);
+    ELSIF one.phase = 'offered' AND one.weight < the_line.capacity
+        AND holdfast_1_offers(one.line) < 50 THEN
+        -- More may fit than could be offered at once.
+        PERFORM holdfast_1_advance(the_line, now, one.nonce);
     END IF;
-    RETURN ARRAY['3', one.ticket::text, one.fence::text, '-1'];
+    RETURN ARRAY['3', one.ticket::text, one.fence::text, now::text];
 END $$;
 
 -- A copy that comes after a later renewal of the same contender only asks where it stands: it would
@@ -52,7 +58,7 @@ DECLARE
 BEGIN
     SELECT * INTO one FROM holdfast_contenders
         WHERE line = the_line.id AND nonce = its_nonce AND phase <> 'left';
-    IF one.nonce IS NULL THEN RETURN ARRAY['0', '0', '0', '-1']; END IF;
+    IF one.nonce IS NULL THEN RETURN ARRAY['0', '0', '0', now::text]; END IF;
     IF its_serial < one.serial THEN RETURN holdfast_1_standing_of(the_line, one, now); END IF;
     one.serial := its_serial;
     RETURN holdfast_1_renew_one(the_line, one, now + its_lease * 1000, now);

@@ -13,6 +13,21 @@ LANGUAGE sql IMMUTABLE AS $$
     SELECT timestamp '1970-01-01' + of_moment * interval '1 microsecond'
 $$;
 
+-- The table's columns may keep less of a moment than ours, and round to the nearest: these say what
+-- is kept of one, no earlier and no later than it is. Milliseconds mostly, or else whole seconds.
+CREATE OR REPLACE FUNCTION holdfast_1_millisecond_after(of_moment bigint) RETURNS timestamp
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT holdfast_1_column((of_moment + 999) / 1000 * 1000)
+$$;
+CREATE OR REPLACE FUNCTION holdfast_1_second_after(of_moment bigint) RETURNS timestamp
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT date_trunc('second', holdfast_1_column(of_moment)) + interval '1 second'
+$$;
+CREATE OR REPLACE FUNCTION holdfast_1_second_of(of_moment bigint) RETURNS timestamp
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT date_trunc('second', holdfast_1_column(of_moment))
+$$;
+
 -- There is always a row, for one that is not there cannot be locked.
 CREATE OR REPLACE FUNCTION holdfast_1_from_shedlock(its_line text, its_name text) RETURNS bytea
 LANGUAGE plpgsql AS $$
@@ -27,7 +42,7 @@ BEGIN
         SELECT * INTO theirs FROM shedlock WHERE name = its_name FOR UPDATE;
         EXIT WHEN FOUND;
         INSERT INTO shedlock (name, lock_until, locked_at, locked_by)
-            VALUES (its_name, holdfast_1_column(now), holdfast_1_column(now), '')
+            VALUES (its_name, holdfast_1_second_of(now), holdfast_1_second_of(now), '')
             ON CONFLICT DO NOTHING;
     END LOOP;
     -- ShedLock writes UTC without a zone. In a column with one that is another instant in each zone of
@@ -62,16 +77,21 @@ CREATE OR REPLACE FUNCTION holdfast_1_to_shedlock(its_line bytea, its_name text)
 LANGUAGE plpgsql AS $$
 DECLARE
     holder holdfast_contenders;
+    now bigint := holdfast_1_now();
 BEGIN
     SELECT * INTO holder FROM holdfast_contenders WHERE line = its_line AND phase = 'admitted';
     IF holder.nonce IS NULL THEN
-        UPDATE shedlock SET lock_until = holdfast_1_column(holdfast_1_now())
-            WHERE name = its_name AND lock_until > holdfast_1_column(holdfast_1_now());
+        UPDATE shedlock SET lock_until = holdfast_1_column(now)
+            WHERE name = its_name AND lock_until > holdfast_1_column(now);
+        UPDATE shedlock SET lock_until = holdfast_1_second_of(now)
+            WHERE name = its_name AND lock_until > holdfast_1_column(now);
     ELSIF holder.nonce <> repeat('0', 32) THEN
-        UPDATE shedlock SET lock_until = holdfast_1_column(holder.lease_end),
+        UPDATE shedlock SET lock_until = holdfast_1_millisecond_after(holder.lease_end),
                 locked_at = holdfast_1_column(holder.since),
                 locked_by = left('holdfast:' || holder.nonce || ' ' || holder.owner, 255)
             WHERE name = its_name;
+        UPDATE shedlock SET lock_until = holdfast_1_second_after(holder.lease_end)
+            WHERE name = its_name AND lock_until < holdfast_1_column(holder.lease_end);
     END IF;
 END $$;
 

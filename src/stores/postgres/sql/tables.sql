@@ -30,5 +30,12 @@ CREATE TABLE IF NOT EXISTS holdfast_contenders (
     serial    bigint  NOT NULL DEFAULT 0,   -- of its last renewal; an earlier one changes nothing
     PRIMARY KEY (line, nonce)
 );
+-- An older version's misses some.
+DO $$ BEGIN
+    PERFORM id, name, capacity, fairness, last_ticket, last_fence FROM holdfast_lines LIMIT 0;
+    PERFORM line, nonce, phase, ticket, weight, fence, lease_end, claim_end, since, client, owner,
+            host, pid, serial
+        FROM holdfast_contenders LIMIT 0;
+END $$;
 CREATE INDEX IF NOT EXISTS holdfast_contenders_in_order
     ON holdfast_contenders (line, phase, ticket);

@@ -1,4 +1,5 @@
--- ARGV: lease, serial, and for each what stands in `renew`.
+-- ARGV: lease, serial, and for each what stands in `renew`. Answers, for each: state, fence, and the
+-- look of one that waits, else the clock.
 
 -- The standing of one; nothing when it fails. Who believes to hold must be found to: it is never
 -- let in anew.
@@ -13,6 +14,7 @@ end
 
 local function renew(judge, admit)
     local reply, failure = {}, nil
+    local time = redis.call('TIME')
     for i = 0, (#ARGV - 2) / 7 - 1 do
         local at = 7 * i + 2
         local verdict = judge(KEYS[1], {
@@ -27,6 +29,7 @@ local function renew(judge, admit)
             serial = ARGV[2],
         })
         local state, fence, look = renewed(verdict, admit)
+        if state ~= waiting then look = time[1] * 1000000 + time[2] end
         reply[3 * i + 1], reply[3 * i + 2], reply[3 * i + 3] = state, fence, look
         -- Told only when all others are renewed: it must not cost them their holds.
         if not state then failure = failure or {'fence', i, verdict.planted} end

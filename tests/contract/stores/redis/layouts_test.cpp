@@ -258,6 +258,18 @@ TEST_P(Redisson, NoSharedLeaseIsLongerThanTheirWatchdogLeavesIt) {
               errc::bad_configuration);
 }
 
+TEST_P(Redisson, ASharedLeaseThatNobodyAskedForIsNoLongerThanTheirWatchdogLeavesIt) {
+    const auto impatient = connect(url() + "&watchdog=5s");
+    auto table = impatient.shared_mutex("table");
+    auto reader = table.acquire_shared();
+    EXPECT_LE(reader.remaining(), 5s);
+    EXPECT_TRUE(reader.held());
+    reader.release();
+    EXPECT_GT(table.acquire().remaining(), 5s) << "of a writer it is what it was";
+    EXPECT_EQ(impatient.usual_shared_lease(), 5s);
+    EXPECT_EQ(impatient.usual_lease(), 30s);
+}
+
 TEST_P(Redisson, AnOwnerThatReentersJoinsItsHold) {
     const LockOptions options{.owner = "alice", .reenter = true};
     auto outer = client_.mutex("orders", options).acquire();

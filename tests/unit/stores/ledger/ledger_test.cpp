@@ -144,7 +144,29 @@ TEST_F(ALedger, TellsTheStandByOfAnOffer) {
     EXPECT_EQ(book.told_to(third.ticket), State::waiting);
     EXPECT_EQ(book.told_to(fourth.ticket), std::nullopt) << "it concerns nobody else";
     EXPECT_EQ(book.standing(third.ticket).look_again, claim_time);
-    EXPECT_FALSE(book.standing(fourth.ticket).look_again);
+}
+
+TEST_F(ALedger, LetsTheFirstFewInLineLookAClaimTimeAfterEachOther) {
+    auto short_one = contender("a", 1);
+    short_one.lease = 5s;
+    book.enter(short_one);
+    for (int ahead = 0; ahead < 8; ++ahead) {
+        const Entry entered = book.enter(contender("a", static_cast<std::uint64_t>(ahead + 2)));
+        EXPECT_EQ(entered.standing.look_again, 5s + ahead * claim_time);
+    }
+    EXPECT_FALSE(book.enter(contender("a", 10)).standing.look_again);
+}
+
+TEST_F(ALedger, LetsOneThatThereIsRoomForLookWhenTheOneBeforeItEnds) {
+    book.enter(contender("a", 1, 1));
+    auto short_one = contender("a", 2);
+    short_one.lease = 5s;
+    book.enter(short_one);
+    const Entry third = book.enter(contender("a", 3, 1));
+    EXPECT_EQ(third.standing.look_again, 5s) << "the holder's lease is longer";
+    EXPECT_EQ(book.enter(contender("a", 4, 1)).standing.look_again, 5s);
+    book.now += 5s;
+    EXPECT_EQ(book.standing(third.ticket).state, State::offered);
 }
 
 TEST_F(ALedger, PassesALapsedOfferOnAndThePassedOverOneKeepsItsTicket) {

@@ -80,6 +80,21 @@ TEST(Judgement, AdmitsNobodyPastOneThatDisagrees) {
     EXPECT_EQ(judge(later, "c").watched, std::vector<std::string>{"b"});
 }
 
+TEST(Judgement, NamesOneThatKeepsItFromBeingTheFirst) {
+    const std::vector line{seat("a"), seat("b", 1), seat("c")};
+    EXPECT_EQ(judge(line, "c").barred_by.node, "a") << "who waits may leave at any time";
+    const std::vector permits{seat("a", 2, 3), seat("b", 2, 3), seat("c", 1, 3)};
+    EXPECT_EQ(judge(permits, "c").barred_by.node, "a");
+}
+
+TEST(Judgement, OfAConflictNamesOneThatKeepsAllWhoAgreeWithItFromBeingTheFirst) {
+    const std::vector line{seat("a", 1, 3), seat("b", 1, 3), seat("c"), seat("d", 1, 3), seat("e")};
+    EXPECT_EQ(judge(line, "c").barred_by.node, "b");
+    EXPECT_EQ(judge(line, "e").barred_by.node, "b") << "then c is the first, which it agrees with";
+    EXPECT_EQ(judge(line, "d").verdict, Verdict::waits);
+    EXPECT_EQ(judge(line, "d").barred_by.node, "a");
+}
+
 /// Of those that it names, one must go before the contender can be admitted.
 TEST(Judgement, NeverLetsAContenderSleepOn) {
     std::mt19937 random(7);

@@ -81,7 +81,7 @@ TEST(ARoster, ForgetsWhatIsWaitedForNoMore) {
     EXPECT_TRUE(roster.stir("/orders/n1", true).empty());
     roster.wait_for(one.nonce(), {"/orders/n5"}, false);
     EXPECT_TRUE(roster.stir("/orders/n0", true).empty());
-    roster.admit(one.nonce());
+    EXPECT_TRUE(roster.admit(one));
     EXPECT_TRUE(roster.stir("/orders/n5", true).empty());
     EXPECT_TRUE(roster.find(one.nonce())->admitted);
 }
@@ -91,9 +91,10 @@ TEST(ARoster, PartsWithWhoWasNotRenewed) {
     roster.add(member(1));
     roster.add(member(2));
     EXPECT_TRUE(roster.take_lapsed(now + 9s).empty());
-    roster.renewed(member(2).nonce(), now + 20s);
+    EXPECT_TRUE(roster.renewed(member(2).nonce(), now + 20s));
     ASSERT_EQ(roster.take_lapsed(now + 10s).size(), 1U);
     EXPECT_FALSE(roster.find(member(1).nonce()));
+    EXPECT_FALSE(roster.renewed(member(1).nonce(), now + 20s)) << "too late";
     EXPECT_TRUE(roster.take_lapsed(now + 19s).empty());
     EXPECT_EQ(roster.take_lapsed(now + 20s).size(), 1U);
 }
@@ -123,6 +124,47 @@ TEST(APlace, IsReadAsItWasWritten) {
     EXPECT_EQ(read->made_by, place.made_by);
     EXPECT_EQ(read->node, place.node);
     for (const char* text : {"", "x", "1", "1 2", "1 x /a"}) EXPECT_FALSE(place_in(text)) << text;
+}
+
+TEST(ARoster, LetsThoseWithALongerLeaseGoWithNoSession) {
+    Roster roster;
+    for (unsigned char number = 1; number <= 3; ++number) {
+        Member one = member(number, number == 3 ? 2 : 1);
+        one.contender.lease = number == 1 ? 4s : 9s;
+        roster.add(one);
+    }
+    ASSERT_TRUE(roster.admit(member(2)));
+    EXPECT_TRUE(roster.take_longer(1, 4s).empty()) << "what a holder has is not deleted";
+    EXPECT_EQ(roster.find(member(1).nonce())->session, 1);
+    EXPECT_EQ(roster.find(member(2).nonce())->session, 0);
+    EXPECT_EQ(roster.find(member(3).nonce())->session, 2);
+}
+
+TEST(ARoster, AdmitsNobodyWhoseSessionWasShortenedWhileItWaited) {
+    Roster roster;
+    Member one = member(1);
+    one.contender.lease = 9s;
+    one.watched = {"/orders/n0"};
+    roster.add(one);
+    const auto taken = roster.take_longer(1, 4s);
+    ASSERT_EQ(taken.size(), 1U);
+    EXPECT_EQ(taken.front().session, 1) << "its node is to be deleted in the session it is of";
+    EXPECT_FALSE(roster.admit(one)) << "the answer that told its turn was read before";
+    EXPECT_FALSE(roster.is_awaited("/orders/n0"));
+}
+
+TEST(ARoster, DoesNotAdmitOneForWhatWasSeenOfItsEarlierPlace) {
+    Roster roster;
+    Member earlier = member(1);
+    earlier.fence = 10;
+    roster.add(earlier);
+    roster.remove(earlier.nonce());
+    Member later = member(1);
+    later.fence = 20;
+    roster.add(later);
+    EXPECT_FALSE(roster.admit(earlier));
+    EXPECT_FALSE(roster.find(later.nonce())->admitted);
+    EXPECT_TRUE(roster.admit(later));
 }
 
 }  // namespace

@@ -234,6 +234,8 @@ TEST(LocalStore, TakesNoHolderForDeadBecauseItCannotLook) {
     const auto store = open(scratch);
     ChildProcess other = holder(scratch);
     ASSERT_EQ(other.hear(), "holds");
+    // A sanitizer needs a descriptor for what it sees for the first time.
+    EXPECT_EQ(enter(*store, contender("jobs", 1, Patience::none)).standing.state, State::gone);
     {
         const NoDescriptorLeft none;
         EXPECT_EQ(enter(*store, contender("jobs", 2, Patience::none)).standing.state, State::gone);

@@ -109,6 +109,29 @@ TEST_F(ADial, BeginsWithTheAddressThatItIsTold) {
     EXPECT_TRUE(reaches(dial)) << "the silent one would take fifteen seconds";
 }
 
+TEST_F(ADial, IsHopelessOnlyWhereEveryAddressIs) {
+    // Says something, but not in TLS.
+    std::vector<test::Socket> taken;
+    const auto fails = [&](Dial& dial) {
+        return test::await([&] {
+            if (test::Socket one(accept(listener_.get(), nullptr, nullptr)); one) {
+                static_cast<void>(send(one.get(), "-ERR no\r\n", 9, MSG_NOSIGNAL));
+                taken.push_back(std::move(one));
+            }
+            return dial.advance().has_value();
+        });
+    };
+    Address host = address(30s);
+    host.reach = Address::Reach::tls;
+    Dial both(host, [] {});
+    EXPECT_TRUE(fails(both));
+    EXPECT_FALSE(both.is_hopeless()) << "the other one refuses, and may be starting";
+    host.host = "127.0.0.1";
+    Dial alone(host, [] {});
+    EXPECT_TRUE(fails(alone));
+    EXPECT_TRUE(alone.is_hopeless());
+}
+
 TEST_F(ADial, GoesOnWhereAnEndpointThatWasReachedIsOfNoUse) {
     const Address host = address(30s);
     Dial dial(

@@ -72,6 +72,14 @@ TEST_F(TheAnswer, ToRenewHasAsManyStandingsAsWereAskedFor) {
     EXPECT_FALSE(answers_.standings(numbers({3, 9, -1, 3, 9, -1}), 1).ok());
 }
 
+TEST_F(TheAnswer, ToRenewTellsTheServersClockWithWhatDoesNotWait) {
+    const auto three = answers_.standings(numbers({3, 9, 1500, 0, 0, 1500, 1, 0, 1500}), 3);
+    ASSERT_TRUE(three.ok());
+    EXPECT_EQ(three.value()[0].server_clock, 1500us);
+    EXPECT_EQ(three.value()[1].server_clock, 1500us);
+    EXPECT_EQ(three.value()[2].server_clock, std::nullopt);
+}
+
 TEST_F(TheAnswer, ToLeaveIsWhereItStood) {
     EXPECT_EQ(answers_.left(numbers({3, 9})).value().state, State::admitted);
     EXPECT_EQ(answers_.left(numbers({3, 9})).value().fence, 9U);

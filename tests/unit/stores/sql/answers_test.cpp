@@ -28,6 +28,13 @@ TEST(SqlAnswers, StatesAreReadWithWhatBelongsToThem) {
     EXPECT_FALSE(standing_of({"1", "7", "0", "-1"}).value().look_again);
 }
 
+TEST(SqlAnswers, TheServersClockComesWithWhatDoesNotWait) {
+    EXPECT_EQ(standing_of({"3", "7", "9", "1500"}).value().server_clock, 1500us);
+    EXPECT_EQ(standing_of({"0", "0", "0", "1500"}).value().server_clock, 1500us);
+    EXPECT_FALSE(standing_of({"1", "7", "0", "1500"}).value().server_clock);
+    EXPECT_FALSE(standing_of({"3", "7", "9", "-1"}).value().server_clock);
+}
+
 TEST(SqlAnswers, WhatNoProcedureOfOursAnswersIsToldAsSuch) {
     for (const std::vector<std::string>& row :
          {std::vector<std::string>{}, {"3"}, {"9", "0", "0", "0"}, {"conflict"}}) {

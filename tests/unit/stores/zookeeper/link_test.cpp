@@ -1,6 +1,7 @@
 #include "stores/zookeeper/link.hpp"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "support/await.hpp"
@@ -87,6 +88,46 @@ TEST(ALink, GoesOnToTheNextAddressWhenAServerClosesWithoutASession) {
         return failure.has_value();
     }));
     EXPECT_NE(failure->sentence.find("refused"), std::string::npos) << failure->sentence;
+}
+
+/// Also there, where the first of two addresses is.
+test::Socket listen_on_first_address(int port) {
+    test::Socket listener(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+    EXPECT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(listen(listener.get(), 1), 0);
+    return listener;
+}
+
+TEST(ALink, IsNotHopelessForWhatAnotherAddressSaid) {
+    const test::LoopbackPort port;
+    const test::Socket second = test::listen_on(port.number());
+    const test::Socket first = listen_on_first_address(port.number());
+    const net::Address address{.kind = "zookeeper",
+                               .host = test::two_addresses,
+                               .port = static_cast<std::uint16_t>(port.number()),
+                               .connect_timeout = 30s};
+    Link link([] {});
+    link.open(address, "greeting", BootClock::now(), 1);
+    test::Socket web_server;
+    ASSERT_TRUE(test::await([&] {
+        EXPECT_FALSE(link.advance(BootClock::now()));
+        if (!web_server) web_server = test::accept_from(second);
+        return static_cast<bool>(web_server);
+    }));
+    ASSERT_TRUE(test::send_all(web_server, "HTTP/1.1 400 Bad Request\r\n\r\n"));
+    std::optional<Failure> failure;
+    ASSERT_TRUE(test::await([&] {
+        failure = link.advance(BootClock::now());
+        // It has no majority, and closes.
+        static_cast<void>(test::accept_from(first));
+        return failure.has_value();
+    }));
+    EXPECT_NE(failure->sentence.find("majority"), std::string::npos) << failure->sentence;
+    EXPECT_FALSE(link.is_hopeless()) << "it may have one soon";
 }
 
 }  // namespace

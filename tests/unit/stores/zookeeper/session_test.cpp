@@ -33,5 +33,20 @@ TEST(ASession, WatchesAgainInRecordsThatAServerTakes) {
     EXPECT_EQ(records, greeting.watches);
 }
 
+TEST(ASession, RemembersTheMostThatWasGrantedToOneThatAskedForMore) {
+    using namespace std::chrono_literals;
+    const Ensemble ensemble{};
+    Session session(ensemble, 20s);
+    const Moment now{1000s};
+    EXPECT_EQ(session.limit(), 0ms) << "nobody was told";
+    session.answered({.timeout_ms = 20'000, .id = 1, .password = "x"}, now);
+    EXPECT_EQ(session.limit(), 0ms) << "more may be granted";
+    session.answered({.timeout_ms = 10'000, .id = 1, .password = "x"}, now);
+    session.answered({.timeout_ms = 4'000, .id = 1, .password = "x"}, now);
+    EXPECT_EQ(session.timeout(), 4s);
+    session.end();
+    EXPECT_EQ(session.limit(), 10s) << "another server may grant it again";
+}
+
 }  // namespace
 }  // namespace holdfast::zookeeper

@@ -140,17 +140,21 @@ local function open(key, nonces, values)
     return line
 end
 
-local function all_holders(line)
-    if line.stored and not line.listed then
-        line.listed = true
-        local fields = redis.call('HGETALL', line.key)
-        for i = 1, #fields, 2 do
-            local nonce = fields[i]
-            if #nonce == 32 and not line.known[nonce] then
-                line.known[nonce] = contender(nonce, line.key, cmsgpack.unpack(fields[i + 1]))
-            end
-        end
+-- Those that are stored, and not known yet.
+local function each_unknown_holder(line, visit)
+    if not line.stored or line.listed then return end
+    local fields = redis.call('HGETALL', line.key)
+    for i = 1, #fields, 2 do
+        local nonce = fields[i]
+        if #nonce == 32 and not line.known[nonce] then visit(nonce, fields[i + 1]) end
     end
+end
+
+local function all_holders(line)
+    each_unknown_holder(line, function(nonce, value)
+        line.known[nonce] = contender(nonce, line.key, cmsgpack.unpack(value))
+    end)
+    line.listed = true
     local found = {}
     for _, one in pairs(line.known) do
         if is_holder(one) then found[#found + 1] = one end

@@ -251,20 +251,58 @@ local function call_next_barger(line)
     if one and one.phase == 'waiting' and one.weight <= room then tell(line, one, 'o') end
 end
 
-local function end_overdue_holders(line)
-    local earliest_end = NEVER
-    for _, one in ipairs(all_holders(line)) do
-        local offered = one.phase == 'offered'
-        local over = one.lease_end <= line.now
-        if over or (offered and one.claim_end <= line.now) then
-            remove_holder(line, one)
-            if offered and over then tell(line, one, 'g') end
-            if offered and not over then pass_over(line, one) end
-        else
-            earliest_end = math.min(earliest_end, one.lease_end, offered and one.claim_end or NEVER)
+local function is_overdue(line, phase, lease_end, claim_end)
+    return lease_end <= line.now or (phase == 'offered' and claim_end <= line.now)
+end
+
+-- The holders whose lease or claim is over, and what those that stay add up to. Notes when the next
+-- one is over. Those that stay may be very many, so they are not taken apart.
+local function overdue_holders(line)
+    local overdue, earliest_end, held, holders = {}, NEVER, 0, 0
+    local function stays(phase, weight, lease_end, claim_end)
+        earliest_end = math.min(earliest_end, lease_end, phase == 'offered' and claim_end or NEVER)
+        held, holders = held + weight, holders + 1
+    end
+    each_unknown_holder(line, function(nonce, value)
+        local _, phase, _, weight, _, lease_end, claim_end = cmsgpack.unpack_limit(value, 6)
+        if not is_overdue(line, phase, lease_end, claim_end) then
+            return stays(phase, weight, lease_end, claim_end)
+        end
+        line.known[nonce] = contender(nonce, line.key, cmsgpack.unpack(value))
+    end)
+    for _, one in pairs(line.known) do
+        if is_holder(one) then
+            if is_overdue(line, one.phase, one.lease_end, one.claim_end) then
+                overdue[#overdue + 1] = one
+            else
+                stays(one.phase, one.weight, one.lease_end, one.claim_end)
+            end
         end
     end
     line.earliest_end = earliest_end
+    return overdue, held, holders
+end
+
+local function end_overdue_holders(line)
+    local shared = line.joined > 0
+    local overdue, held, holders = overdue_holders(line)
+    local earliest_end = line.earliest_end
+    for _, one in ipairs(overdue) do
+        local offered, over = one.phase == 'offered', one.lease_end <= line.now
+        remove_holder(line, one)
+        if offered and over then tell(line, one, 'g') end
+        if offered and not over then pass_over(line, one) end
+    end
+    line.earliest_end = earliest_end
+    -- Somebody may have deleted a holder by hand, whom nobody would end. But where some share
+    -- another one's place, that one's weight is theirs: then it is counted when that is over.
+    if holders < line.holders then
+        if shared then
+            line.earliest_end = math.min(line.earliest_end, line.now + CLAIM_TIME)
+        else
+            line.held, line.holders, line.loose = held, holders, true
+        end
+    end
 end
 
 -- Ends what is overdue and passes free places on. `loose`: somebody may move that could not before;
@@ -282,6 +320,16 @@ local function take_out(line, one)
     advance(line)
 end
 
+-- How long one waits that has so many ahead of it. The stand-by may be dead as well as who holds:
+-- the next ones look a claim time after each other. And where there is room but for the stand-by,
+-- its end is what they wait for.
+local function look_behind(line, one, ahead)
+    local wait = look(line) + ahead * CLAIM_TIME
+    local first = stand_by(line)
+    if not first or not has_room(line, one.weight) then return wait end
+    return math.max(math.min(wait, first.lease_end - line.now), 1)
+end
+
 -- What one that waits is answered: its state, fence and look.
 local function still_waiting(line, one)
     if stand_by(line) == one then
@@ -289,9 +337,8 @@ local function still_waiting(line, one)
         return WAITING, 0, look(line)
     end
     if line.unfinished then return WAITING, 0, look(line) end
-    -- The stand-by may be dead as well: the next ones look a claim time after each other.
     local ahead = few_ahead_of(line, one)
-    return WAITING, 0, ahead and look(line) + ahead * CLAIM_TIME or -1
+    return WAITING, 0, ahead and look_behind(line, one, ahead) or -1
 end
 
 -- Admits whom a place is reserved for, or who may take a free one.

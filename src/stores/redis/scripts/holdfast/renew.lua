@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- Extends the leases of contenders of one line and claims what is offered to them. Never
 -- re-creates: who is not there is gone.
--- KEYS[1]: {R}. ARGV: lease in milliseconds, serial, nonce... Answers, for each: state, fence, look.
+-- KEYS[1]: {R}. ARGV: lease in milliseconds, serial, nonce... Answers, for each: state, fence, and
+-- the look of one that waits, else the clock.
 
 -- include layout.lua
 
@@ -11,7 +12,7 @@ if #ARGV == 3 then
     local key, lease, serial, nonce = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3]
     found = redis.call('HMGET', key, 'head', 'fence', 'expiry', nonce)
     local head, last, expiry, known = unpack(found)
-    if not head then return { GONE, 0, -1 } end
+    if not head then return { GONE, 0, microseconds } end
     local capacity, fairness, held, waiting, holders, joined, waiters, next_ticket, earliest_end,
         waiters_expiry = cmsgpack.unpack(head)
     local quiet = waiters == 0 and now < earliest_end
@@ -19,7 +20,7 @@ if #ARGV == 3 then
         local who, phase, ticket, weight, fence, _, claim_end, since, latest =
             cmsgpack.unpack_limit(known, 8)
         local given = phase == 'offered'
-        if serial < latest then return { given and OFFERED or ADMITTED, fence, -1 } end
+        if serial < latest then return { given and OFFERED or ADMITTED, fence, microseconds } end
         if given then
             phase, fence, since = 'admitted', next_fence(last), now
             if not fence then return { 'fence', 0, last } end
@@ -39,7 +40,7 @@ if #ARGV == 3 then
             redis.call('HSET', key, 'expiry', expiry)
             redis.call('PEXPIREAT', key, expiry)
         end
-        return { ADMITTED, fence, -1 }
+        return { ADMITTED, fence, microseconds }
     end
 end
 
@@ -65,6 +66,7 @@ local reply = {}
 for _, nonce in ipairs(nonces) do
     local at = #reply
     reply[at + 1], reply[at + 2], reply[at + 3] = renew(line, line.known[nonce], lease, serial)
+    if reply[at + 1] ~= WAITING then reply[at + 3] = microseconds end
 end
 if line.stored then save(line) end
 return reply

@@ -35,6 +35,11 @@ local function look_at_others(lock)
     return longest, writing
 end
 
+-- So many leases are looked at by one script at most: the server does nothing else meanwhile. A
+-- lock with more readers keeps its expiry when one of them leaves. It is never too short, and too
+-- long only when all the others are dead.
+local MOST_LEASES = 500
+
 -- Takes the hold's field away, whatever its count. Gives whether the lock went with it: what others
 -- have on it lives on.
 local function remove(lock, hold)
@@ -44,6 +49,7 @@ local function remove(lock, hold)
     end
     if hold.mode == 'x' or fields == 2 then return delete(lock, hold) end
     redis.call('HDEL', lock.name, field_of(hold.mode, hold.owner))
+    if hold.mode == 'r' and fields > MOST_LEASES then return false end
     local longest, writing = look_at_others(lock)
     if writing then return false end  -- the lock's lease is the writer's, and not to be cut short
     if longest == 0 then return delete(lock, hold) end

@@ -32,4 +32,20 @@ Failure withdrawn() {
     return {errc::cancelled, Effect::none, "this request was withdrawn before it came"};
 }
 
+Failure perhaps_done(std::string_view store) {
+    return {errc::unreachable, Effect::unknown,
+            std::string(store) +
+                ": the connection broke while it was given back; an earlier copy of the request "
+                "may have done it"};
+}
+
+Failure timed_out(std::string_view store, std::chrono::milliseconds limit,
+                  std::string_view last_try) {
+    std::string sentence =
+        std::string(store) + ": no answer in " + std::to_string(limit.count()) + " ms";
+    if (!last_try.empty()) sentence.append(" (the last try: ").append(last_try).append(")");
+    return {errc::unreachable, Effect::none,
+            sentence + "; check that it is up, or raise request_timeout"};
+}
+
 }  // namespace holdfast::inline v0

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string_view>
 
@@ -23,5 +24,11 @@ HOLDFAST_EXPORT Failure conflict(Usage in_use, Usage asked);
 HOLDFAST_EXPORT Failure deadlock(std::string_view owner);
 /// The request comes after the leave that took it back.
 HOLDFAST_EXPORT Failure withdrawn();
+/// A request went out more than once, and what it was to end is not there: an earlier copy of it,
+/// or somebody else, has ended it. `store` is named as the user knows it, without its password.
+HOLDFAST_EXPORT Failure perhaps_done(std::string_view store);
+/// Nothing was answered in all that time. `last_try` is what the last one met, if anything.
+HOLDFAST_EXPORT Failure timed_out(std::string_view store, std::chrono::milliseconds limit,
+                                  std::string_view last_try = {});
 
 }  // namespace holdfast::inline v0

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "port/sentences.hpp"
+
 namespace holdfast::inline v0::etcd {
 
 namespace {
@@ -120,7 +122,8 @@ void EtcdWire::expire(Moment now, Due& due) {
     outbox_.erase(late, outbox_.end());
     for (const auto& call : given_up) give_up(call, reason_of(*call), due);
     const auto next = keep_alives_.earliest_deadline();
-    if (next && now >= *next) keep_alives_.expire(now, timed_out(), due);
+    if (next && now >= *next)
+        keep_alives_.expire(now, timed_out(cluster_.shown(), cluster_.request_timeout), due);
 }
 
 /// Both streams are with the member that is asked; what it does not answer there counts as well.
@@ -230,18 +233,11 @@ void EtcdWire::finish(const std::shared_ptr<Call>& call, std::optional<Failure> 
     spent_.push_back(call);
 }
 
-Failure EtcdWire::timed_out() const {
-    return {errc::unreachable, Effect::none,
-            cluster_.shown() + ": no answer in " +
-                std::to_string(cluster_.request_timeout.count()) +
-                " ms; check the members and that a majority of them is up, or raise "
-                "request_timeout"};
-}
-
 /// Why the last attempt failed; when there was none, or nobody answered, that.
 Failure EtcdWire::reason_of(const Call& call) const {
     const bool unanswered = call.given_up || call.status.ok();
-    return unanswered ? timed_out() : failure_of(call.status, cluster_);
+    return unanswered ? timed_out(cluster_.shown(), cluster_.request_timeout)
+                      : failure_of(call.status, cluster_);
 }
 
 void EtcdWire::authenticate(Moment now) {

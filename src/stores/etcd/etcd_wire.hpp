@@ -89,7 +89,6 @@ private:
     void unserved(const std::shared_ptr<Call>& call, Moment now, Due& due);
     void give_up(const std::shared_ptr<Call>& call, Failure failure, Due& due);
     void finish(const std::shared_ptr<Call>& call, std::optional<Failure> failure, Due& due);
-    Failure timed_out() const;
     Failure reason_of(const Call& call) const;
 
     void send_outbox(Moment now);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "port/sentences.hpp"
 #include "stores/etcd/transactions.hpp"
 
 namespace holdfast::inline v0::etcd {
@@ -14,13 +15,6 @@ using Deleted = EtcdWire::AnswerTo<messages::DeleteRangeRequest>;
 using LeaveFlight = std::shared_ptr<Flight<Standing>>;
 using State = Standing::State;
 using Verdict = Judgement::Verdict;
-
-Failure perhaps_done(const Cluster& cluster) {
-    return {errc::unreachable, Effect::unknown,
-            cluster.shown() +
-                ": a member failed while it was given back; an earlier copy of the request may "
-                "have done it"};
-}
 
 /// Where a key stands in its line.
 State state_in(const std::vector<Seat>& line, std::string_view key) {
@@ -46,7 +40,8 @@ void end_hold(Common& common, const PlaceText& place, const Nonce& nonce,
         }
         if (!answer.result.ok()) return flight->complete(answer.result.failure());
         const bool was_there = answer.result.value().deleted() > 0;
-        if (!was_there && answer.repeated) return flight->complete(perhaps_done(alive.cluster()));
+        if (!was_there && answer.repeated)
+            return flight->complete(perhaps_done(alive.cluster().shown()));
         flight->complete(Standing{.state = was_there ? State::admitted : State::gone});
     };
     common.submit(std::move(request), ended, {.deadline = until});
@@ -67,7 +62,7 @@ void end_place(Common& common, const PlaceText& place, const Nonce& nonce,
             const auto& response = answer.result.value();
             alive.slots.give_back(nonce);
             if (!response.succeeded()) {
-                if (answer.repeated) return flight->complete(perhaps_done(alive.cluster()));
+                if (answer.repeated) return flight->complete(perhaps_done(alive.cluster().shown()));
                 return flight->complete(Standing{});
             }
             const auto& pairs = response.responses(0).response_range().kvs();

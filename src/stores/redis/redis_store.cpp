@@ -8,6 +8,7 @@
 
 #include <holdfast/error.hpp>
 
+#include "port/sentences.hpp"
 #include "port/watchers.hpp"
 #include "stores/redis/answers.hpp"
 #include "stores/redis/layout.hpp"
@@ -378,10 +379,7 @@ Result<Standing> RedisStore::left(Answer answer) {
     if (!answer.result.ok()) return answer.result.failure();
     auto result = answers_.left(answer.result.value());
     if (result.ok() && answer.repeated && result.value().state == State::gone) {
-        return Failure{errc::unreachable, Effect::unknown,
-                       address_.shown() +
-                           ": the connection broke while it was given back; an "
-                           "earlier copy of the request may have done it"};
+        return perhaps_done(description_);
     }
     return result;
 }

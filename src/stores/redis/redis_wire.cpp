@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "port/sentences.hpp"
 #include "stores/redis/failures.hpp"
 
 namespace holdfast::inline v0::redis {
@@ -46,12 +47,6 @@ std::vector<Command> listening_greeting_of(const Address& address, const std::st
     greeting.push_back({"CLIENT", "ID"});
     greeting.push_back({"SUBSCRIBE", channel});
     return greeting;
-}
-
-Failure timed_out(const Address& address) {
-    return {errc::unreachable, Effect::none,
-            address.shown() + ": no answer in " + std::to_string(address.request_timeout.count()) +
-                " ms; check the server, or raise request_timeout"};
 }
 
 }  // namespace
@@ -382,7 +377,8 @@ void RedisWire::expire(Moment now, Due& due) {
 
 /// For what it met last or, when it met nothing, for its time.
 void RedisWire::give_up(std::unique_ptr<Request> request, Due& due) {
-    Failure failure = request->trouble.value_or(timed_out(address_));
+    Failure failure =
+        request->trouble.value_or(timed_out(address_.shown(), address_.request_timeout));
     failure.effect = request->repeated ? Effect::unknown : Effect::none;
     finish(std::move(request), std::move(failure), due);
 }

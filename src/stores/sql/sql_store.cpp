@@ -7,6 +7,7 @@
 
 #include <holdfast/error.hpp>
 
+#include "port/sentences.hpp"
 #include "port/watchers.hpp"
 #include "stores/sql/answers.hpp"
 #include "stores/sql/calls.hpp"
@@ -271,10 +272,7 @@ Result<Standing> SqlStore::left(const Answer& answer) const {
     if (!answer.result.ok()) return answer.result.failure();
     auto result = answers_.standing(answer.result.value());
     if (result.ok() && answer.repeated && result.value().state == State::gone) {
-        return Failure{errc::unreachable, Effect::unknown,
-                       description_ +
-                           ": the connection broke while it was given back; an "
-                           "earlier copy of the request may have done it"};
+        return perhaps_done(description_);
     }
     return result;
 }

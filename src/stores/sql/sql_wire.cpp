@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "port/sentences.hpp"
+
 namespace holdfast::inline v0::sql {
 
 using namespace std::chrono_literals;
@@ -32,12 +34,6 @@ std::string_view resource_of(const Call& call) {
 bool must_be_served(const Session& session) {
     return (session.wanted() & POLLOUT) != 0 || session.state() != Session::State::busy ||
            session.replied();
-}
-
-Failure timed_out(const Address& address) {
-    return {errc::unreachable, Effect::none,
-            address.shown() + ": no answer in " + std::to_string(address.request_timeout.count()) +
-                " ms; check the server, or raise request_timeout"};
 }
 
 Failure too_slow_to_open(const Address& address) {
@@ -234,7 +230,8 @@ void SqlWire::open_more(Moment now) {
 
 void SqlWire::expire(Moment now, Due& due) {
     const auto fail = [&](std::unique_ptr<Request> request, Effect effect) {
-        Failure failure = request->trouble.value_or(timed_out(address_));
+        Failure failure =
+            request->trouble.value_or(timed_out(address_.shown(), address_.request_timeout));
         failure.effect = effect;
         finish(std::move(request), std::move(failure), due);
     };

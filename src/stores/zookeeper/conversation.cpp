@@ -7,6 +7,7 @@
 
 #include <holdfast/error.hpp>
 
+#include "port/sentences.hpp"
 #include "stores/zookeeper/failures.hpp"
 
 namespace holdfast::inline v0::zookeeper {
@@ -251,18 +252,10 @@ void Conversation::expire(Moment now, Due& due) {
          over = std::ranges::find_if(outbox_, is_over)) {
         Request request = std::move(*over);
         outbox_.erase(over);
-        Failure failure = timed_out();
+        Failure failure = timed_out(ensemble_.shown(), ensemble_.request_timeout, last_failure_);
         failure.effect = request.repeated ? Effect::unknown : Effect::none;
         finish(std::move(request), std::move(failure), session_.id(), due);
     }
-}
-
-Failure Conversation::timed_out() const {
-    std::string sentence = ensemble_.shown() + ": no answer in time (request_timeout is " +
-                           std::to_string(ensemble_.request_timeout.count()) + " ms); ";
-    sentence += last_failure_.empty() ? "check the servers and that a majority of them is up"
-                                      : "the last try: " + last_failure_;
-    return {errc::unreachable, Effect::none, std::move(sentence)};
 }
 
 /// What was under way is sent again on the next connection, before all else, if it may be.

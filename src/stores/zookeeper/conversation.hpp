@@ -135,7 +135,6 @@ private:
     void keep_alive(Moment now);
     void give_up_silent(Moment now, Due& due);
     void expire(Moment now, Due& due);
-    Failure timed_out() const;
     void lost(Due& due);
     void take_record(const std::string& record, Due& due);
     void take_reply(Incoming arrived, Due& due);

@@ -3,16 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "port/sentences.hpp"
 #include "stores/zookeeper/failures.hpp"
 
 namespace holdfast::inline v0::zookeeper {
-
-Failure perhaps_done(const Ensemble& ensemble) {
-    return {errc::unreachable, Effect::unknown,
-            ensemble.shown() +
-                ": the connection broke while it was given back; an earlier copy of the request "
-                "may have done it"};
-}
 
 Ending::Ending(const Common& common, Term term, PlaceText place, Ended ended)
     : term_(term),
@@ -70,7 +64,7 @@ void Ending::removed(Common& common, const Answer& answer) {
 }
 
 void Ending::gone(Common& common) {
-    if (tried_) return ended_(common, perhaps_done(common.ensemble()));
+    if (tried_) return ended_(common, perhaps_done(common.ensemble().shown()));
     ended_(common, Standing{});
 }
 

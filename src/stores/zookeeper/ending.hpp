@@ -37,7 +37,4 @@ private:
     bool tried_ = false;  ///< an earlier deletion may have done it
 };
 
-/// What is told when it cannot be known whether this request ended it.
-Failure perhaps_done(const Ensemble& ensemble);
-
 }  // namespace holdfast::inline v0::zookeeper

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "port/sentences.hpp"
 #include "stores/listed/note.hpp"
 #include "stores/zookeeper/ending.hpp"
 #include "stores/zookeeper/failures.hpp"
@@ -27,7 +28,7 @@ State state_in(const Reply& listed, std::string_view node) {
 Result<Standing> deleted(const Common& common, const Reply& reply, State stood, bool repeated) {
     if (reply.ok()) return Standing{.state = stood};
     if (reply.refusal != Refusal::no_node) return failure_of(reply.refusal, common.ensemble());
-    if (repeated) return perhaps_done(common.ensemble());
+    if (repeated) return perhaps_done(common.ensemble().shown());
     return Standing{};
 }
 

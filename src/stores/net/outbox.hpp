@@ -70,9 +70,8 @@ public:
     /// There is no connection. Whoever is given up meanwhile is told why; where that lasts, at
     /// once.
     GivenUps attempt_failed(Failure failure) {
-        if (is_lasting(failure)) return give_up_all(failure);
         no_connection_ = std::move(failure);
-        return {};
+        return is_lasting(*no_connection_) ? give_up_all(*no_connection_) : GivenUps{};
     }
 
     GivenUps give_up_all(const Failure& why) {

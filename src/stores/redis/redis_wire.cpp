@@ -71,7 +71,7 @@ void RedisWire::submit(Command command, Answered answered) {
     if (may_send()) {
         flush(lock);
         // Whoever leads is to poll for room. What is wrong, reading will find out.
-        if (!unsent_.empty()) bell_.ring();
+        if (!outflow_.empty()) bell_.ring();
     } else if (!requests_.ready()) {
         // Whoever leads may be asleep over a connection that nobody needed.
         bell_.ring();
@@ -84,51 +84,35 @@ void RedisWire::listen(const std::weak_ptr<Listener>& listener) {
 }
 
 bool RedisWire::may_send() const {
-    return requests_.ready() && !flushing_ && !conversation_.waiting().empty() &&
-           batch_sizes_.size() < most_batches && !conversation_.is_held_back();
+    return requests_.ready() && !outflow_.is_pouring() && may_encode();
 }
 
-/// Hands everything in the outbox to the socket, and what others put there meanwhile. The lock is
-/// open while the kernel works.
+bool RedisWire::may_encode() const {
+    return !conversation_.waiting().empty() && batch_sizes_.size() < most_batches &&
+           !conversation_.is_held_back();
+}
+
 void RedisWire::flush(Lock& lock) {
-    flushing_ = true;
-    while (requests_.ready() && (!conversation_.waiting().empty() || !unsent_.empty())) {
-        if (!conversation_.waiting().empty()) write_outbox();
-        const auto socket = requests_.socket();
-        std::string bytes = std::exchange(unsent_, {});
-        lock.unlock();
-        const auto transfer = net::write_all(*socket, bytes);
-        lock.lock();
-        // Another connection by now: all of this is in the outbox again.
-        if (requests_.socket() != socket) continue;
-        if (transfer.bytes < bytes.size()) {
-            unsent_.insert(0, bytes, transfer.bytes);
-            if (transfer.outcome == Socket::Outcome::failed) socket->shut_down();
-            break;
-        }
-        // Its room is there for the next ones.
-        bytes.clear();
-        unsent_ = std::move(bytes);
-        if (batch_sizes_.size() >= most_batches) break;
-    }
-    flushing_ = false;
+    outflow_.pour(lock, requests_, [this](std::string& bytes) {
+        if (may_encode()) encode_outbox(bytes);
+    });
 }
 
 /// Those next to each other that one script can run are one request to the server.
-void RedisWire::write_outbox() {
+void RedisWire::encode_outbox(std::string& bytes) {
     const auto& outbox = conversation_.waiting();
     batch_sizes_.push_back(0);
     for (std::size_t first = 0; first < outbox.size(); first += group_sizes_.back()) {
         group_sizes_.push_back(size_of_group(first));
         ++batch_sizes_.back();
         if (group_sizes_.back() == 1) {
-            outbox[first]->command.append_to(unsent_);
+            outbox[first]->command.append_to(bytes);
             continue;
         }
         for (std::size_t i = 0; i < group_sizes_.back(); ++i) {
             group_.push_back(&outbox[first + i]->command);
         }
-        Command::append_together(group_, std::exchange(together_by_text_, false), unsent_);
+        Command::append_together(group_, std::exchange(together_by_text_, false), bytes);
         group_.clear();
     }
     conversation_.all_sent(BootClock::now());
@@ -157,7 +141,7 @@ void RedisWire::turn(std::optional<Moment> until, Due& due) {
         until = earliest(until);
         polled[0] = {.fd = interrupt_descriptor(), .events = POLLIN, .revents = 0};
         polled[1] = {.fd = requests_.descriptor(), .events = requests_.wanted(), .revents = 0};
-        if (!unsent_.empty() && !flushing_) polled[1].events |= POLLOUT;
+        if (outflow_.wants_room()) polled[1].events |= POLLOUT;
         polled[2] = {
             .fd = pushes_link_.descriptor(), .events = pushes_link_.wanted(), .revents = 0};
         if (!unsent_ping_.empty()) polled[2].events |= POLLOUT;
@@ -171,7 +155,7 @@ void RedisWire::turn(std::optional<Moment> until, Due& due) {
     Lock lock(mutex_);
     take_answers(due);
     take_pushes(due);
-    if (may_send() || (!unsent_.empty() && !flushing_ && requests_.ready())) flush(lock);
+    if (may_send() || (outflow_.wants_room() && requests_.ready())) flush(lock);
 }
 
 /// Whether one answer is all that whoever leads waits for. What else would end a poll() can wait
@@ -180,7 +164,8 @@ void RedisWire::turn(std::optional<Moment> until, Due& due) {
 bool RedisWire::may_await(std::optional<Moment> until) const {
     if (until || listening_.wanted() || !led_by_caller()) return false;
     const auto& in_flight = conversation_.in_flight();
-    if (in_flight.size() != 1 || !conversation_.waiting().empty() || !unsent_.empty()) return false;
+    if (in_flight.size() != 1 || !conversation_.waiting().empty() || !outflow_.empty())
+        return false;
     const auto longest = requests_.socket()->patience();
     const auto left = in_flight.front()->deadline - BootClock::now();
     return longest && left > *longest - *longest / 8;
@@ -249,7 +234,7 @@ void RedisWire::lost(Moment now, Due& due) {
     batch_sizes_.clear();
     group_sizes_.clear();
     together_by_text_ = true;
-    unsent_.clear();
+    outflow_.clear();
 }
 
 void RedisWire::read(Link& link, short events, Arrival& arrival) {

@@ -14,6 +14,7 @@
 #include "stores/net/bell.hpp"
 #include "stores/net/conversation.hpp"
 #include "stores/net/listening.hpp"
+#include "stores/net/outflow.hpp"
 #include "stores/redis/address.hpp"
 #include "stores/redis/command.hpp"
 #include "stores/redis/link.hpp"
@@ -85,9 +86,10 @@ private:
     void track();
     void ping(Moment now, Due& due);
     void flush(Lock& lock);
-    void write_outbox();
+    void encode_outbox(std::string& bytes);
     std::size_t size_of_group(std::size_t first) const;
     bool may_send() const;
+    bool may_encode() const;
 
     const Address address_;
     const Pushes pushes_;
@@ -96,8 +98,7 @@ private:
     mutable std::mutex mutex_;
     Link requests_;
     net::Conversation<Request> conversation_;
-    std::string unsent_;  ///< of those in flight, what the socket did not take yet
-    bool flushing_ = false;
+    net::Outflow outflow_;
     std::deque<std::size_t> batch_sizes_;  ///< in answers, of what is in flight, as it went out
     std::deque<std::size_t> group_sizes_;  ///< in requests, for each answer that is to come
     bool together_by_text_ = true;         ///< the server may not know the script yet

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,6 +15,8 @@
 #include "port/failure.hpp"
 #include "stores/net/backoff.hpp"
 #include "stores/net/bell.hpp"
+#include "stores/net/conversation.hpp"
+#include "stores/net/outflow.hpp"
 #include "stores/zookeeper/ensemble.hpp"
 #include "stores/zookeeper/in_order.hpp"
 #include "stores/zookeeper/link.hpp"
@@ -24,8 +25,7 @@
 
 namespace holdfast::inline v0::zookeeper {
 
-/// What happens to requests when the connection breaks before they are answered.
-enum class WhenLost : std::uint8_t { repeat, tell };
+using net::WhenLost;
 
 /// Requests that go out together, and are served in order.
 struct Volley {
@@ -41,13 +41,8 @@ struct Volley {
     bool watches = false;
 };
 
-struct Answer {
-    /// One reply for each operation, or why there are none.
-    Result<std::vector<Reply>> result;
-    /// A connection broke while it was under way: the server may have done it, may have done it
-    /// twice, or may yet.
-    bool repeated = false;
-    Moment sent{};  ///< the copy that was answered
+/// One reply for each operation, or why there are none.
+struct Answer : net::Answer<std::vector<Reply>> {
     std::int64_t session = 0;
 };
 using Answered = Callback<void(Answer)>;
@@ -68,22 +63,22 @@ public:
     virtual void unheard(std::int64_t session, const std::string& path) = 0;
 };
 
-/// One session of a client, on a connection to one server after the other. Requests of all threads
-/// share the connection.
+/// One session of a client, attached to one server after the other by a connection that the
+/// requests of all threads share.
 ///
 /// A lost connection is not a lost session: the next server is asked to go on with it, and told
 /// what is watched. When the session is over, everybody is told, and later requests get a new one.
 /// One that nobody has used for its whole time is ended.
 /// Threads: all members under the one lock that they are given, or that their caller holds, but
 /// where something else is said.
-class Conversation {
+class Attachment {
 public:
-    using Due = std::vector<Callback<void()>>;
+    using Due = net::Due;
     using Lock = std::unique_lock<std::mutex>;
 
     /// The ensemble must outlive this. The bell wakes whoever leads.
-    Conversation(const Ensemble& ensemble, Term term, net::Bell bell,
-                 std::weak_ptr<Listener> listener);
+    Attachment(const Ensemble& ensemble, Term term, net::Bell bell,
+               std::weak_ptr<Listener> listener);
 
     /// Sends it, soon; `answered` is called once, as one of the callbacks of a turn. The lock is
     /// open while the kernel works.
@@ -114,15 +109,17 @@ public:
     bool has_ended() noexcept;
 
 private:
-    struct Request {
+    struct Request : net::Question<Answer> {
+        Request(Volley asked, Answered told, Moment until)
+            : Question(until, std::move(told)), volley(std::move(asked)) {
+            when_lost = volley.when_lost;
+        }
+
         Volley volley;
-        Answered answered;
-        Moment deadline;
-        Moment sent{};
-        bool repeated = false;
         std::int32_t next_number = 0;  ///< of the reply that comes next
         std::vector<Reply> replies = {};
     };
+    using Conversation = net::Conversation<Request>;
 
     void connect(Moment now, Due& due);
     void attached(Due& due);
@@ -143,7 +140,10 @@ private:
     bool may_send() const;
     bool is_needed() const;
     bool has_been_idle(Moment now) const;
-    void finish(Request request, Result<std::vector<Reply>> result, std::int64_t session, Due& due);
+    void put(Operation operation, Moment deadline);
+    void encode_outbox(Moment now, std::string& bytes);
+    void finish(std::unique_ptr<Request> request, Request::Outcome result, Due& due);
+    void finish(Conversation::GivenUps given_up, Due& due);
 
     const Ensemble& ensemble_;
     const net::Bell bell_;
@@ -156,16 +156,13 @@ private:
     std::size_t attempts_ = 0;       ///< to connect, of which the next one begins elsewhere
     std::size_t failed_in_row_ = 0;  ///< attempts
     std::size_t hopeless_in_row_ = 0;
-    Moment hopeless_since_{};   ///< the first of them
-    std::string last_failure_;  ///< of them
-    bool start_over_ = false;   ///< the connection has been idle for too long
+    Moment hopeless_since_{};  ///< the first of them
+    bool start_over_ = false;  ///< the connection has been idle for too long
     /// Until so many records have come, what ended is told in any order.
     std::size_t watches_under_way_ = 0;
 
-    std::deque<Request> outbox_;  ///< not yet handed to the connection
-    std::deque<Request> in_flight_;
-    std::string unsent_;  ///< of those in flight, what the socket did not take yet
-    bool flushing_ = false;
+    Conversation conversation_;
+    net::Outflow outflow_;
     std::int32_t next_number_ = 1;
     Moment last_used_{};
     Moment last_heard_{};

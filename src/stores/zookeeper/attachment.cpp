@@ -1,7 +1,6 @@
-#include "stores/zookeeper/conversation.hpp"
+#include "stores/zookeeper/attachment.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -26,108 +25,101 @@ bool is_of_majority(Refusal refusal) {
 
 }  // namespace
 
-Conversation::Conversation(const Ensemble& ensemble, Term term, net::Bell bell,
-                           std::weak_ptr<Listener> listener)
+Attachment::Attachment(const Ensemble& ensemble, Term term, net::Bell bell,
+                       std::weak_ptr<Listener> listener)
     : ensemble_(ensemble),
       bell_(std::move(bell)),
       listener_(std::move(listener)),
       session_(ensemble, term),
       link_([rings = bell_] { rings.ring(); }),
-      server_(any_of(ensemble.servers.size())) {}
+      server_(any_of(ensemble.servers.size())),
+      conversation_(ensemble.shown(), ensemble.request_timeout) {}
 
-void Conversation::submit(Lock& lock, Volley volley, Answered answered) {
+void Attachment::submit(Lock& lock, Volley volley, Answered answered) {
     const Moment now = last_used_ = BootClock::now();
     const Moment deadline = volley.deadline.value_or(now + ensemble_.request_timeout);
     if (!volley.forgets.empty() && session_.unwatch(volley.forgets)) {
-        outbox_.push_back({.volley = {.operations = {forget_watch(volley.forgets)}},
-                           .answered = [](const Answer&) {},
-                           .deadline = deadline});
+        put(forget_watch(volley.forgets), deadline);
     }
-    outbox_.push_back(
-        {.volley = std::move(volley), .answered = std::move(answered), .deadline = deadline});
+    conversation_.submit(
+        std::make_unique<Request>(std::move(volley), std::move(answered), deadline));
     if (has_been_idle(now)) start_over_ = true;
     if (may_send()) {
         flush(lock);
         // Whoever leads is to poll for room. What is wrong, reading will find out.
-        if (!unsent_.empty()) bell_.ring();
+        if (!outflow_.empty()) bell_.ring();
     } else if (!link_.ready() || start_over_) {
         // Whoever leads may be asleep over a connection that nobody needed.
         bell_.ring();
     }
 }
 
+/// An operation of our own, whose answer tells nobody anything.
+void Attachment::put(Operation operation, Moment deadline) {
+    Volley volley;
+    volley.operations.push_back(std::move(operation));
+    conversation_.submit(std::make_unique<Request>(
+        std::move(volley), [](const Answer&) {}, deadline));
+}
+
 /// For so long that a lease counted from then would be half over. Taken up anew, the session is
 /// heard of by the leader.
-bool Conversation::has_been_idle(Moment now) const {
-    return link_.ready() && in_flight_.empty() && now - last_heard_ > session_.timeout() / 2;
+bool Attachment::has_been_idle(Moment now) const {
+    return link_.ready() && conversation_.in_flight().empty() &&
+           now - last_heard_ > session_.timeout() / 2;
 }
 
-bool Conversation::may_send() const {
-    return link_.ready() && !flushing_ && !outbox_.empty() && !start_over_;
+bool Attachment::may_send() const {
+    return link_.ready() && !outflow_.is_pouring() && !conversation_.waiting().empty() &&
+           !start_over_;
 }
 
-/// Hands everything in the outbox to the socket, and what others put there meanwhile.
-void Conversation::flush(Lock& lock) {
-    flushing_ = true;
-    while (link_.ready() && !start_over_ && (!outbox_.empty() || !unsent_.empty())) {
-        const Moment now = BootClock::now();
-        if (in_flight_.empty()) waiting_since_ = now;
-        for (Request& request : outbox_) {
-            request.sent = now;
-            request.next_number = next_number_;
-            for (const Operation& operation : request.volley.operations) {
-                append_frame(unsent_, request_record(next_number_++, operation));
-            }
-            if (next_number_ > std::numeric_limits<std::int32_t>::max() / 2) next_number_ = 1;
-            in_flight_.push_back(std::move(request));
+void Attachment::flush(Lock& lock) {
+    outflow_.pour(lock, link_, [this](std::string& bytes) {
+        const bool any = !conversation_.waiting().empty() && !start_over_;
+        if (any) encode_outbox(BootClock::now(), bytes);
+    });
+}
+
+void Attachment::encode_outbox(Moment now, std::string& bytes) {
+    if (conversation_.in_flight().empty()) waiting_since_ = now;
+    for (const auto& request : conversation_.waiting()) {
+        // Those that were answered on a connection before count no more.
+        request->replies.clear();
+        request->next_number = next_number_;
+        for (const Operation& operation : request->volley.operations) {
+            append_frame(bytes, request_record(next_number_++, operation));
         }
-        outbox_.clear();
-        const auto socket = link_.socket();
-        std::string bytes = std::exchange(unsent_, {});
-        lock.unlock();
-        const auto transfer = net::write_all(*socket, bytes);
-        lock.lock();
-        // Another connection by now: nothing of this means anything on it.
-        if (link_.socket() != socket) continue;
-        if (transfer.bytes < bytes.size()) {
-            unsent_.insert(0, bytes, transfer.bytes);
-            if (transfer.outcome == net::Socket::Outcome::failed) socket->shut_down();
-            break;
-        }
-        // Its room is there for the next ones.
-        bytes.clear();
-        if (unsent_.empty()) unsent_ = std::move(bytes);
+        if (next_number_ > std::numeric_limits<std::int32_t>::max() / 2) next_number_ = 1;
     }
-    flushing_ = false;
+    conversation_.all_sent(now);
 }
 
-void Conversation::serve(Lock& lock, Due& due) {
+void Attachment::serve(Lock& lock, Due& due) {
     const Moment now = BootClock::now();
-    if (std::exchange(start_over_, false) && in_flight_.empty()) link_.close();
+    if (std::exchange(start_over_, false) && conversation_.in_flight().empty()) link_.close();
     connect(now, due);
     give_up_silent(now, due);
     expire(now, due);
     retire(now, due);
     keep_alive(now);
-    if (may_send() || (!unsent_.empty() && !flushing_ && link_.ready())) flush(lock);
+    if (may_send() || (outflow_.wants_room() && link_.ready())) flush(lock);
 }
 
-pollfd Conversation::awaited() const {
+pollfd Attachment::awaited() const {
     pollfd polled{.fd = link_.descriptor(), .events = link_.wanted(), .revents = 0};
-    if (!unsent_.empty() && !flushing_) polled.events |= POLLOUT;
+    if (outflow_.wants_room()) polled.events |= POLLOUT;
     return polled;
 }
 
-std::optional<Moment> Conversation::earliest(std::optional<Moment> until) const {
+std::optional<Moment> Attachment::earliest(std::optional<Moment> until) const {
     Moment first = until.value_or(Moment::max());
     const auto also = [&](std::optional<Moment> moment) {
         if (moment) first = std::min(first, *moment);
     };
     also(link_.deadline());
-    for (const auto* const requests : {&outbox_, &in_flight_}) {
-        for (const Request& request : *requests) also(request.deadline);
-    }
-    if (!in_flight_.empty()) also(waiting_since_ + ensemble_.connect_timeout);
+    also(conversation_.earliest());
+    if (!conversation_.in_flight().empty()) also(waiting_since_ + ensemble_.connect_timeout);
     if (link_.ready()) also(last_kept_alive_ + session_.timeout() / 6);
     if (link_.state() == Link::State::down && is_needed()) also(backoff_.next());
     if (first == Moment::max()) return std::nullopt;
@@ -135,11 +127,11 @@ std::optional<Moment> Conversation::earliest(std::optional<Moment> until) const 
 }
 
 /// A session is kept for those who have nodes in it, also while nobody asks for anything.
-bool Conversation::is_needed() const {
-    return !outbox_.empty() || session_.id() != 0;
+bool Attachment::is_needed() const {
+    return !conversation_.waiting().empty() || session_.id() != 0;
 }
 
-void Conversation::connect(Moment now, Due& due) {
+void Attachment::connect(Moment now, Due& due) {
     if (is_needed() && link_.state() == Link::State::down && now >= backoff_.next()) {
         if (is_beyond_its_time(now)) end_session(due);
         auto greeting = session_.greeting();
@@ -154,9 +146,9 @@ void Conversation::connect(Moment now, Due& due) {
     take(read(), due);
 }
 
-void Conversation::attached(Due& due) {
+void Attachment::attached(Due& due) {
     failed_in_row_ = hopeless_in_row_ = 0;
-    last_failure_.clear();
+    conversation_.connected();
     const auto before = session_.id() == 0 ? std::chrono::milliseconds{} : session_.timeout();
     if (session_.answered(link_.session(), link_.opened()) == Session::Fate::over) {
         link_.close();
@@ -171,123 +163,90 @@ void Conversation::attached(Due& due) {
     refuse_longer_leases(due);
 }
 
-void Conversation::refuse_longer_leases(Due& due) {
-    std::deque<Request> waiting;
-    std::swap(waiting, outbox_);
-    for (Request& request : waiting) {
-        if (request.volley.lease <= session_.timeout()) {
-            outbox_.push_back(std::move(request));
-            continue;
-        }
-        Failure failure = lease_too_long(request.volley.lease, session_.timeout(), ensemble_);
-        if (request.repeated) failure.effect = Effect::unknown;
-        finish(std::move(request), std::move(failure), session_.id(), due);
-    }
+void Attachment::refuse_longer_leases(Due& due) {
+    const auto granted = session_.timeout();
+    finish(conversation_.give_up(
+               [&](const Request& request) { return request.volley.lease > granted; },
+               [&](const Request& request) {
+                   return lease_too_long(request.volley.lease, granted, ensemble_);
+               }),
+           due);
 }
 
 /// Nothing was heard for so long that it is over, though no server has said so.
-bool Conversation::is_beyond_its_time(Moment now) const {
+bool Attachment::is_beyond_its_time(Moment now) const {
     return session_.id() != 0 && now - last_heard_ > session_.timeout() + ensemble_.tick;
 }
 
-void Conversation::end_session(Due& due) {
+void Attachment::end_session(Due& due) {
     due.push_back([weak = listener_, over = session_.end()] {
         if (const auto listener = weak.lock()) listener->session_over(over);
     });
 }
 
 /// Whoever has a node in it would have renewed it since.
-void Conversation::retire(Moment now, Due& due) {
-    const bool idle = outbox_.empty() && in_flight_.empty() && unsent_.empty() && !flushing_;
+void Attachment::retire(Moment now, Due& due) {
+    const bool idle = conversation_.is_idle() && outflow_.empty() && !outflow_.is_pouring();
     if (!idle || session_.id() == 0 || now - last_used_ <= session_.timeout()) return;
     if (link_.ready()) say_goodbye();
     link_.close();
     end_session(due);
 }
 
-void Conversation::attempt_failed(const Failure& failure, Moment now, Due& due) {
+void Attachment::attempt_failed(const Failure& failure, Moment now, Due& due) {
     server_ = (server_ + 1) % ensemble_.servers.size();
-    last_failure_ = failure.sentence;
     // All of them are tried at once, and then again after a while.
     if (++failed_in_row_ % ensemble_.servers.size() == 0) backoff_.failed(now);
     if (hopeless_in_row_ == 0) hopeless_since_ = now;
     hopeless_in_row_ = link_.is_hopeless() ? hopeless_in_row_ + 1 : 0;
-    if (is_mended_by_time(failure, now)) return;
-    for (Request& request : std::exchange(outbox_, {})) {
-        Failure told = failure;
-        if (request.repeated) told.effect = Effect::unknown;
-        finish(std::move(request), std::move(told), session_.id(), due);
-    }
+    finish(conversation_.attempt_failed(
+               timed_out(ensemble_.shown(), ensemble_.request_timeout, failure.sentence)),
+           due);
+    if (!is_mended_by_time(failure, now)) finish(conversation_.give_up_all(failure), due);
 }
 
-/// What is wrong with the configuration will not be right in a moment; nor will servers be that
-/// all say the same nonsense twice. Once may be an accident, and so may twice in a moment.
-bool Conversation::is_mended_by_time(const Failure& failure, Moment now) const {
+/// Not what lasts, nor servers that all say the same nonsense twice. Once may be an
+/// accident, and so may twice in a moment.
+bool Attachment::is_mended_by_time(const Failure& failure, Moment now) const {
     const bool all_hopeless = hopeless_in_row_ >= 2 * ensemble_.servers.size() &&
                               now - hopeless_since_ >= ensemble_.connect_timeout / 10;
-    return failure.code != errc::bad_configuration && !all_hopeless;
+    return !net::is_lasting(failure) && !all_hopeless;
 }
 
 /// By something that goes to the leader: a ping would be answered by a follower that is cut off
 /// from it.
-void Conversation::keep_alive(Moment now) {
+void Attachment::keep_alive(Moment now) {
     if (!link_.ready() || now < last_kept_alive_ + session_.timeout() / 6) return;
     last_kept_alive_ = now;
-    outbox_.push_back({.volley = {.operations = {catch_up()}},
-                       .answered = [](const Answer&) {},
-                       .deadline = now + ensemble_.request_timeout});
+    put(catch_up(), now + ensemble_.request_timeout);
 }
 
 /// A server that says nothing may be dead, and another one not.
-void Conversation::give_up_silent(Moment now, Due& due) {
-    if (in_flight_.empty() || now < waiting_since_ + ensemble_.connect_timeout) return;
-    lost(due);
+void Attachment::give_up_silent(Moment now, Due& due) {
+    const bool silent = now >= waiting_since_ + ensemble_.connect_timeout;
+    if (silent && !conversation_.in_flight().empty()) lost(due);
 }
 
-void Conversation::expire(Moment now, Due& due) {
-    const auto is_over = [&](const Request& request) { return now >= request.deadline; };
-    // Answers come in order: without this one there will be none of the others either.
-    if (std::ranges::any_of(in_flight_, is_over)) lost(due);
-    for (auto over = std::ranges::find_if(outbox_, is_over); over != outbox_.end();
-         over = std::ranges::find_if(outbox_, is_over)) {
-        Request request = std::move(*over);
-        outbox_.erase(over);
-        Failure failure = timed_out(ensemble_.shown(), ensemble_.request_timeout, last_failure_);
-        failure.effect = request.repeated ? Effect::unknown : Effect::none;
-        finish(std::move(request), std::move(failure), session_.id(), due);
-    }
+void Attachment::expire(Moment now, Due& due) {
+    if (conversation_.is_overdue(now)) lost(due);
+    finish(conversation_.expire(now), due);
 }
 
-/// What was under way is sent again on the next connection, before all else, if it may be.
-void Conversation::lost(Due& due) {
+void Attachment::lost(Due& due) {
     link_.close();
     backoff_.failed(BootClock::now());
     server_ = (server_ + 1) % ensemble_.servers.size();
-    unsent_.clear();
-    std::deque<Request> again;
-    for (Request& request : std::exchange(in_flight_, {})) {
-        request.repeated = true;
-        request.replies.clear();
-        if (request.volley.when_lost == WhenLost::repeat) {
-            again.push_back(std::move(request));
-            continue;
-        }
-        finish(std::move(request),
-               Failure{errc::unreachable, Effect::unknown,
-                       ensemble_.shown() + ": the connection broke before it was answered"},
-               session_.id(), due);
-    }
-    outbox_.insert(outbox_.begin(), std::make_move_iterator(again.begin()),
-                   std::make_move_iterator(again.end()));
+    outflow_.clear();
+    finish(conversation_.lost(), due);
 }
 
-Conversation::Arrival Conversation::read() {
+Attachment::Arrival Attachment::read() {
     Arrival arrival;
     if (link_.ready()) arrival.failure = link_.receive(arrival.records);
     return arrival;
 }
 
-void Conversation::take(const Arrival& arrival, Due& due) {
+void Attachment::take(const Arrival& arrival, Due& due) {
     try {
         for (const std::string& record : arrival.records) {
             // An earlier one may have ended the connection.
@@ -300,7 +259,7 @@ void Conversation::take(const Arrival& arrival, Due& due) {
     if (arrival.failure && link_.ready()) lost(due);
 }
 
-void Conversation::take_record(const std::string& record, Due& due) {
+void Attachment::take_record(const std::string& record, Due& due) {
     last_heard_ = waiting_since_ = BootClock::now();
     Incoming arrived = incoming(record);
     session_.saw(arrived.zxid);
@@ -317,8 +276,9 @@ void Conversation::take_record(const std::string& record, Due& due) {
     }
 }
 
-void Conversation::take_reply(Incoming arrived, Due& due) {
-    if (in_flight_.empty() || in_flight_.front().next_number != arrived.number) return lost(due);
+void Attachment::take_reply(Incoming arrived, Due& due) {
+    const auto& in_flight = conversation_.in_flight();
+    if (in_flight.empty() || in_flight.front()->next_number != arrived.number) return lost(due);
     const Refusal refusal = arrived.reply.refusal;
     // Said of the connection, whatever it answers: the next one will tell what is true.
     if (refusal == Refusal::session_moved || refusal == Refusal::session_expired ||
@@ -326,7 +286,7 @@ void Conversation::take_reply(Incoming arrived, Due& due) {
         return lost(due);
     }
     backoff_.succeeded();
-    Request& request = in_flight_.front();
+    Request& request = *in_flight.front();
     const Operation& asked = request.volley.operations[request.replies.size()];
     session_.proof().answered(request.sent, last_heard_);
     if (asked.writes && is_of_majority(refusal)) {
@@ -336,15 +296,13 @@ void Conversation::take_reply(Incoming arrived, Due& due) {
     ++request.next_number;
     request.replies.push_back(std::move(arrived.reply));
     if (request.replies.size() < request.volley.operations.size()) return;
-    Request done = std::move(request);
-    in_flight_.pop_front();
-    std::vector<Reply> replies = std::move(done.replies);
-    finish(std::move(done), std::move(replies), session_.id(), due);
+    std::vector<Reply> replies = std::move(request.replies);
+    finish(conversation_.answered(), std::move(replies), due);
 }
 
 /// A server that watches again tells all that has ended meanwhile, but not in its order: then it is
 /// only said that something has changed.
-void Conversation::stir(Event event, Due& due) {
+void Attachment::stir(Event event, Due& due) {
     if (watches_under_way_ > 0) event.what = Event::What::changed;
     session_.unwatch(event.path);
     in_order_.tell(
@@ -355,20 +313,22 @@ void Conversation::stir(Event event, Due& due) {
         due);
 }
 
-void Conversation::finish(Request request, Result<std::vector<Reply>> result, std::int64_t session,
-                          Due& due) {
-    const bool in_order = request.volley.watches;
-    Callback<void()> tell = [answered = std::move(request.answered),
-                             answer = Answer{std::move(result), request.repeated, request.sent,
-                                             session}]() mutable { answered(std::move(answer)); };
+void Attachment::finish(std::unique_ptr<Request> request, Request::Outcome result, Due& due) {
+    const bool in_order = request->volley.watches;
+    request->answer = {{std::move(result), request->repeated, request->sent}, session_.id()};
+    auto tell = net::telling(std::move(request));
     if (in_order) return in_order_.tell(std::move(tell), due);
     due.push_back(std::move(tell));
 }
 
-bool Conversation::say_goodbye() noexcept {
+void Attachment::finish(Conversation::GivenUps given_up, Due& due) {
+    for (auto& [request, why] : given_up) finish(std::move(request), std::move(why), due);
+}
+
+bool Attachment::say_goodbye() noexcept {
     try {
         if (!link_.ready()) return false;
-        std::string bytes = std::exchange(unsent_, {});
+        std::string bytes = outflow_.take();
         append_frame(bytes, request_record(next_number_++, close_session()));
         return net::write_all(*link_.socket(), bytes).bytes == bytes.size();
     } catch (const std::exception&) {
@@ -377,7 +337,7 @@ bool Conversation::say_goodbye() noexcept {
     }
 }
 
-bool Conversation::has_ended() noexcept {
+bool Attachment::has_ended() noexcept {
     try {
         std::vector<std::string> records;
         return link_.receive(records).has_value();

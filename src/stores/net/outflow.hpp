@@ -23,11 +23,12 @@ public:
     /// Hands everything to the socket that `encode(bytes)` appends, until that is nothing or the
     /// socket has no more room. The lock is open while the kernel works.
     template <class Link, class Encode>
-    void pour(std::unique_lock<std::mutex>& lock, const Link& link, Encode encode) {
+    void pour(std::unique_lock<std::mutex>& lock, Link& link, Encode encode) {
         pouring_ = true;
         while (link.ready()) {
             encode(bytes_);
             if (empty()) break;
+            // A copy: the link may have another one by the time this is written.
             const auto socket = link.socket();
             std::string bytes = take();
             lock.unlock();

@@ -72,8 +72,9 @@ void RedisWire::submit(Command command, Answered answered) {
         flush(lock);
         // Whoever leads is to poll for room. What is wrong, reading will find out.
         if (!outflow_.empty()) bell_.ring();
-    } else if (!requests_.ready()) {
-        // Whoever leads may be asleep over a connection that nobody needed.
+    } else if (!requests_.ready() || conversation_.is_held_back()) {
+        // Whoever leads may be asleep over a connection that nobody needed, or does not know that
+        // somebody waits for the end of a pause.
         bell_.ring();
     }
 }

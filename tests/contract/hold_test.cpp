@@ -107,7 +107,7 @@ TEST_P(HoldOf, AWaiterThatHangsAtTheHeadIsPassedOver) {
 }
 
 TEST_P(HoldOf, LossIsToldByTheTokenAndByItsReason) {
-    auto mutex = client_.mutex("orders", {.lease = 300ms});
+    auto mutex = client_.mutex("orders", {.lease = 1500ms});
     auto hold = mutex.acquire();
     std::atomic<bool> told{false};
     const std::stop_callback on_loss(hold.lost(), [&] { told = true; });
@@ -220,7 +220,7 @@ TEST_P(HoldOf, WithLockTellsALoss) {
                                         break_holders("orders");
                                         EXPECT_TRUE(await([&] { return !hold.held(); }));
                                     },
-                                    {.lease = 300ms});
+                                    {.lease = 1500ms});
               }),
               errc::lost);
 }
@@ -267,7 +267,7 @@ private:
 TEST_P(HoldOf, AnObserverIsToldOfEveryStep) {
     const auto observer = std::make_shared<Counting>();
     const auto observed = another_client({.observer = observer});
-    auto mutex = observed.mutex("orders", {.lease = 300ms});
+    auto mutex = observed.mutex("orders", {.lease = 1500ms});
     auto first = mutex.acquire();
     EXPECT_EQ(observer->times("acquired orders"), 1);
     EXPECT_EQ(observer->times("waiting orders"), 0);

@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <string_view>
 
+#include <CLI/CLI.hpp>
+
+#include "cli/exit_code.hpp"
+#include "cli/output.hpp"
+
 namespace holdfast::cli {
 namespace {
 
@@ -107,6 +112,11 @@ std::string without_passwords(std::string text) {
         if (host != std::string::npos && host >= at) text.replace(at, host - at, "...");
     }
     return text;
+}
+
+int refuse_usage(const std::string& sentence, const std::string& about) {
+    say(without_passwords(sentence) + "; see holdfast " + about + "--help");
+    return usage;
 }
 
 }  // namespace holdfast::cli

@@ -1,9 +1,12 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <span>
 #include <string>
 #include <string_view>
+
+namespace CLI {
+class App;
+}
 
 namespace holdfast::cli {
 
@@ -32,5 +35,9 @@ std::string with_separator(const Line& line);
 
 /// The text with `...` for what stands before the @ of a URL.
 std::string without_passwords(std::string text);
+
+/// Says what is wrong with the line, without passwords, and where its help is; the exit code for
+/// that. `about` is the command that was asked for and a blank; empty if it is none of ours.
+int refuse_usage(const std::string& sentence, const std::string& about = "run ");
 
 }  // namespace holdfast::cli

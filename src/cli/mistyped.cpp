@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include <CLI/CLI.hpp>
+
 namespace holdfast::cli {
 namespace {
 

@@ -10,14 +10,13 @@
 #include <thread>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "cli/command.hpp"
 #include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/format.hpp"
 #include "cli/loss.hpp"
+#include "cli/output.hpp"
 #include "cli/process_table.hpp"
-#include "cli/say.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -199,7 +198,7 @@ void Supervision::on_end(int status, bool rest) {
     take_signals();
     status_ = status;
     if (pact_.start_error() == 0) {
-        steps_.tell(fmt::format("the command ended with code {}", exit_code_of_status(status)));
+        steps_.tell(formatted("the command ended with code {}", exit_code_of_status(status)));
     }
     if (!rest || ending_) return;
     if (options_.leftovers == Leftovers::end || was_asked_to_end()) {
@@ -317,12 +316,12 @@ void Supervision::tell_verdict() {
 void Supervision::tell_verdict(std::string_view consequence) {
     if (std::exchange(told_, true)) return;
     if (verdict_ == Verdict::took_too_long) {
-        say(fmt::format("{}: the command took longer than {}; {}", options_.all_names(),
-                        show_duration(*options_.max_time), consequence));
+        say(formatted("{}: the command took longer than {}; {}", options_.all_names(),
+                      show_duration(*options_.max_time), consequence));
     } else if (verdict_ != Verdict::none) {
         tell_loss(hold_, reason(), consequence);
     } else {
-        say(fmt::format("{}: {}", options_.all_names(), consequence));
+        say(formatted("{}: {}", options_.all_names(), consequence));
     }
 }
 

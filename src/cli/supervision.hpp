@@ -10,7 +10,7 @@
 #include "cli/boot_time.hpp"
 #include "cli/descendants.hpp"
 #include "cli/pact.hpp"
-#include "cli/run.hpp"
+#include "cli/run_options.hpp"
 #include "cli/signals.hpp"
 #include "cli/steps.hpp"
 

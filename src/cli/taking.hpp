@@ -4,7 +4,7 @@
 
 #include <holdfast/holdfast.hpp>
 
-#include "cli/run.hpp"
+#include "cli/run_options.hpp"
 #include "cli/signals.hpp"
 #include "cli/steps.hpp"
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -9,7 +8,13 @@
 
 #include <holdfast/options.hpp>
 
+namespace CLI {
+class App;
+}
+
 namespace holdfast::cli {
+
+struct Line;
 
 /// What becomes of the command when its hold is lost.
 enum class OnLost : std::uint8_t {
@@ -64,11 +69,11 @@ struct RunOptions {
 inline constexpr auto kill_after_too_long =
     "is more than half of the lease; then there would be too little time to renew it";
 
-/// Adds the command to the program's. Parsing fills `options`, which must outlive the parser; the
-/// command to be run is put in by the caller, for it stands behind the `--`.
-CLI::App* add_run(CLI::App& program, RunOptions& options);
+/// Adds the command to the program's. Parsing fills `options`, which must outlive the parser.
+CLI::App& add_run_options(CLI::App& program, RunOptions& options);
 
-/// Runs the command under the hold, and says how the program shall end.
-int run(RunOptions options);
+/// Puts in the command that is to be run: what stands behind the `--`, or what -c has for the
+/// shell. When there is none, says why; how the program shall end then.
+std::optional<int> take_command(RunOptions& options, const Line& line);
 
 }  // namespace holdfast::cli

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace holdfast::cli {
+
+struct Line;
+
+/// A command of the program, as it stands in the parser. What was asked for is known once the
+/// parser has parsed the line.
+struct Command {
+    const CLI::App* parser;
+    const std::string& store;
+    /// Does what was asked for, and says how the program shall end.
+    std::function<int()> act;
+};
+
+/// Each adds its command to the program's, and is in the file of its name.
+
+/// `holdfast run`. The line must outlive it, and be there when it acts: the command to be run
+/// stands behind its `--`.
+Command add_run(CLI::App& program, const Line& line);
+/// `holdfast list`: who holds and who waits.
+Command add_list(CLI::App& program);
+/// `holdfast show`: all that is known of one resource.
+Command add_show(CLI::App& program);
+/// `holdfast break`: ends a hold.
+Command add_break(CLI::App& program);
+/// `holdfast schema`: the statements that make what a store needs in its database.
+Command add_schema(CLI::App& program);
+/// `holdfast sweep`: removes what is over from a store.
+Command add_sweep(CLI::App& program);
+
+}  // namespace holdfast::cli

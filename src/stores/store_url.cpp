@@ -253,4 +253,10 @@ std::optional<std::chrono::milliseconds> StoreUrl::duration(std::string_view par
     return count * *unit;
 }
 
+void StoreUrl::refuse_server(std::string_view form) const {
+    if (hosts.empty() && user.empty() && password.empty()) return;
+    refuse_url(scheme + ": this store has no server, but its URL names one; write it as " +
+               std::string(form));
+}
+
 }  // namespace holdfast::inline v0

@@ -47,6 +47,10 @@ struct HOLDFAST_EXPORT StoreUrl {
 
     /// The text of a parameter, if it was given.
     std::optional<std::string> text(std::string_view parameter) const;
+
+    /// For a store that has no server: throws Error with errc::bad_configuration when the URL names
+    /// one, and says in which form it should be.
+    void refuse_server(std::string_view form) const;
 };
 
 /// Throws Error with errc::bad_configuration; the sentence never has any part of what may be a

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "stores/local/folder.hpp"
-#include "stores/local/roster.hpp"
+#include "stores/local/registry.hpp"
 #include "stores/local/turnstile.hpp"
 
 namespace holdfast::inline v0::local {
@@ -38,7 +38,7 @@ std::string boot_id();
 
 /// The control page, mapped. Everything in a store happens in turns, one at a time over all
 /// processes, which its turnstile gives.
-/// Threads: start_afresh() only while nobody else can have the page open (see Seat); else any.
+/// Threads: start_afresh() only while nobody else can have the page open (see Pulse); else any.
 class Control {
 public:
     /// Maps the page of the file, whatever stands in it. `patience` is how long a turn is waited
@@ -64,7 +64,7 @@ public:
     /// fence.
     void start_afresh(std::string_view boot);
     /// From now on this client may take turns. Throws Error.
-    void join(const Member& self);
+    void join(const Registrant& self);
 
     /// One turn of a client that has joined, from construction to destruction: see Turnstile.
     class Turn {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "stores/local/seat.hpp"
+#include "stores/local/pulse.hpp"
 
 namespace holdfast::inline v0::local {
 
@@ -28,7 +28,7 @@ Neighbours::Neighbours(int epoll, int control_file, const ProcessIdentity& self)
 Neighbours::~Neighbours() = default;
 
 std::vector<ClientId> Neighbours::follow(const Nonce& waiter, std::uint64_t turn,
-                                         std::span<const Member> ahead,
+                                         std::span<const Registrant> ahead,
                                          const std::function<bool()>& still_wanted) {
     std::vector<ClientId> dead;
     const std::lock_guard guard(mutex_);
@@ -36,13 +36,13 @@ std::vector<ClientId> Neighbours::follow(const Nonce& waiter, std::uint64_t turn
     if (known != waiters_.end() && known->second.turn > turn) return dead;
     if (!still_wanted()) return dead;
     Followed followed{.turn = turn, .ahead = {}};
-    for (const Member& member : ahead) {
+    for (const Registrant& registrant : ahead) {
         // A client of this very process cannot end without taking its leave.
-        if (is_own(member)) continue;
-        if (see(member)) {
-            followed.ahead.push_back(member.id);
+        if (is_own(registrant)) continue;
+        if (see(registrant)) {
+            followed.ahead.push_back(registrant.id);
         } else {
-            dead.push_back(member.id);
+            dead.push_back(registrant.id);
         }
     }
     if (known != waiters_.end()) let_go(known->second);
@@ -63,12 +63,12 @@ void Neighbours::forget(const Nonce& waiter) {
 }
 
 /// Counts one more follower; false when the client is dead.
-bool Neighbours::see(const Member& member) {
-    auto seen = seen_.find(member.id);
+bool Neighbours::see(const Registrant& registrant) {
+    auto seen = seen_.find(registrant.id);
     if (seen == seen_.end()) {
-        Descriptor process = open_process(member);
-        if (!process && is_dead(member, control_file_, self_.pid_namespace)) return false;
-        seen = seen_.emplace(member.id, Seen{member, std::move(process), 0}).first;
+        Descriptor process = open_process(registrant);
+        if (!process && is_dead(registrant, control_file_, self_.pid_namespace)) return false;
+        seen = seen_.emplace(registrant.id, Seen{registrant, std::move(process), 0}).first;
         ++idle_;
     }
     if (seen->second.followers++ == 0) --idle_;
@@ -76,14 +76,15 @@ bool Neighbours::see(const Member& member) {
 }
 
 /// None when the process cannot be watched, or is not there.
-Descriptor Neighbours::open_process(const Member& member) const {
-    if (!member.process.is_in(self_.pid_namespace)) return {};
-    Descriptor process(open_pidfd(member.process.pid));
+Descriptor Neighbours::open_process(const Registrant& registrant) const {
+    if (!registrant.process.is_in(self_.pid_namespace)) return {};
+    Descriptor process(open_pidfd(registrant.process.pid));
     // Asked after the opening: from here on the pid cannot become another one's.
-    if (!process || start_time_of(member.process.pid) != member.process.start_time) return {};
+    if (!process || start_time_of(registrant.process.pid) != registrant.process.start_time)
+        return {};
     epoll_event event{};
     event.events = EPOLLIN;
-    event.data.u64 = member.id;
+    event.data.u64 = registrant.id;
     if (epoll_ctl(epoll_, EPOLL_CTL_ADD, process.get(), &event) != 0) return {};
     return process;
 }
@@ -118,9 +119,9 @@ bool Neighbours::ended(ClientId client) {
     const std::lock_guard guard(mutex_);
     const auto seen = seen_.find(client);
     if (seen == seen_.end()) return false;
-    // That its process has ended is certain, whoever keeps its seat for the moment.
-    const bool outlived = seen->second.member.dead_when == DeadWhen::seat_free;
-    if (!outlived || !is_seated(control_file_, client)) return true;
+    // That its process has ended is certain, whoever keeps its pulse for the moment.
+    const bool outlived = seen->second.registrant.dead_when == DeadWhen::pulse_over;
+    if (!outlived || !has_pulse(control_file_, client)) return true;
     epoll_ctl(epoll_, EPOLL_CTL_DEL, seen->second.process.get(), nullptr);
     seen->second.process = Descriptor();
     return false;
@@ -147,7 +148,7 @@ std::vector<ClientId> Neighbours::look() {
     std::vector<ClientId> dead;
     const std::lock_guard guard(mutex_);
     for (const auto& [id, seen] : seen_) {
-        if (!seen.process && is_dead(seen.member, control_file_, self_.pid_namespace)) {
+        if (!seen.process && is_dead(seen.registrant, control_file_, self_.pid_namespace)) {
             dead.push_back(id);
         }
     }

@@ -13,7 +13,7 @@
 
 #include "port/contender.hpp"
 #include "stores/local/descriptor.hpp"
-#include "stores/local/roster.hpp"
+#include "stores/local/registry.hpp"
 
 namespace holdfast::inline v0::local {
 
@@ -26,14 +26,14 @@ inline constexpr std::chrono::milliseconds look_interval{250};
 /// Threads: all members may be called from any thread.
 class Neighbours {
 public:
-    /// Descriptors are added to `epoll` with the client's id. `control_file` as for is_seated().
+    /// Descriptors are added to `epoll` with the client's id. `control_file` as for has_pulse().
     Neighbours(int epoll, int control_file, const ProcessIdentity& self);
     ~Neighbours();
 
     /// From now on these are ahead of the waiter, as of that turn of the store; what is known from
     /// a later turn stands. Nothing happens unless `still_wanted()`. Answers those that are dead.
     std::vector<ClientId> follow(const Nonce& waiter, std::uint64_t turn,
-                                 std::span<const Member> ahead,
+                                 std::span<const Registrant> ahead,
                                  const std::function<bool()>& still_wanted);
     void forget(const Nonce& waiter);
 
@@ -51,7 +51,7 @@ public:
 
 private:
     struct Seen {
-        Member member;
+        Registrant registrant;
         Descriptor process;  ///< none: has to be looked at
         std::size_t followers = 0;
     };
@@ -60,14 +60,14 @@ private:
         std::vector<ClientId> ahead;
     };
 
-    bool is_own(const Member& member) const {
-        return self_.pid_namespace != 0 && member.process == self_;
+    bool is_own(const Registrant& registrant) const {
+        return self_.pid_namespace != 0 && registrant.process == self_;
     }
-    bool see(const Member& member);
+    bool see(const Registrant& registrant);
     void let_go(const Followed& followed);
     void drop_idle();
     void drop(std::unordered_map<ClientId, Seen>::iterator seen);
-    Descriptor open_process(const Member& member) const;
+    Descriptor open_process(const Registrant& registrant) const;
 
     const int epoll_;
     const int control_file_;

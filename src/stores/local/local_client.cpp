@@ -1,11 +1,10 @@
-#include "stores/local/client.hpp"
+#include "stores/local/local_client.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "stores/ledger/line_page.hpp"
-#include "stores/local/local_store.hpp"
 #include "stores/local/mailbox.hpp"
 
 namespace holdfast::inline v0::local {
@@ -45,7 +44,7 @@ private:
 };
 
 LocalClient::LocalClient(const LocalOptions& options)
-    : self_(new_member()),
+    : self_(new_registrant()),
       premises_(options, self_),
       station_(folder(), *this),
       doorbell_(folder(), self_.id),
@@ -64,7 +63,7 @@ LocalClient::~LocalClient() {
         bury({&self, 1}, after);
         for (const ledger::Told& told : after.others) doorbell_.tell(told);
     } catch (...) {
-        // The seat is free in a moment: then the others bury this client.
+        // Its pulse is over in a moment: then the others bury this client.
     }
 }
 
@@ -74,7 +73,7 @@ void LocalClient::note_told(Step& step) {
         if (told.client == self_.id) {
             after.own.push_back(told);
             if (told.state == Standing::State::waiting) look_ahead(step, told.nonce);
-        } else if (find_member(step.scene.table, told.client)) {
+        } else if (find_registrant(step.scene.table, told.client)) {
             after.others.push_back(told);
         } else {
             after.dead.push_back(told.client);
@@ -95,10 +94,11 @@ void LocalClient::look_ahead(Step& step, const Nonce& nonce) {
 
 void LocalClient::look_ahead(Step& step, const Ticket& ticket) {
     if (!watchers_->watches(ticket.nonce)) return;
-    Ahead ahead{.waiter = ticket.nonce, .turn = premises_.environment().turn(), .members = {}};
+    Ahead ahead{.waiter = ticket.nonce, .turn = premises_.environment().turn(), .registrants = {}};
     for (const ClientId id : step.ledger.ahead_of(ticket)) {
         if (id == self_.id) continue;
-        ahead.members.push_back(find_member(step.scene.table, id).value_or(Member{.id = id}));
+        ahead.registrants.push_back(
+            find_registrant(step.scene.table, id).value_or(Registrant{.id = id}));
     }
     step.after.ahead.push_back(std::move(ahead));
 }
@@ -141,7 +141,7 @@ std::vector<ClientId> LocalClient::tell_and_follow(const Aftermath& after) {
     std::vector<ClientId> dead = tell(after.others);
     std::ranges::copy(after.dead, std::back_inserter(dead));
     for (const Ahead& ahead : after.ahead) {
-        const auto found = neighbours_.follow(ahead.waiter, ahead.turn, ahead.members,
+        const auto found = neighbours_.follow(ahead.waiter, ahead.turn, ahead.registrants,
                                               [&] { return watchers_->watches(ahead.waiter); });
         std::ranges::copy(found, std::back_inserter(dead));
     }
@@ -156,7 +156,7 @@ std::vector<ClientId> LocalClient::tell(std::span<const ledger::Told> others) {
         const auto answer = doorbell_.tell(told);
         if (answer == Doorbell::Answer::told) continue;
         const bool gone =
-            answer == Doorbell::Answer::nobody && !is_seated(premises_.control_file(), told.client);
+            answer == Doorbell::Answer::nobody && !has_pulse(premises_.control_file(), told.client);
         if (gone) {
             dead.push_back(told.client);
         } else {
@@ -192,7 +192,7 @@ void LocalClient::bury(std::span<const ClientId> dead, Aftermath& after) {
     }
 }
 
-std::vector<Member> LocalClient::in_the_way(Step& step, const std::string& resource) const {
+std::vector<Registrant> LocalClient::in_the_way(Step& step, const std::string& resource) const {
     std::vector<ledger::Told> nobody;
     const ledger::LinePage page(step.scene, nobody, resource);
     std::vector<ClientId> ids;
@@ -204,23 +204,23 @@ std::vector<Member> LocalClient::in_the_way(Step& step, const std::string& resou
     const auto last = std::unique(ids.begin(), ids.end());
     ids.erase(last, ids.end());
     std::erase(ids, self_.id);
-    std::vector<Member> members;
-    members.reserve(ids.size());
+    std::vector<Registrant> registrants;
+    registrants.reserve(ids.size());
     for (const ClientId id : ids) {
-        members.push_back(find_member(step.scene.table, id).value_or(Member{.id = id}));
+        registrants.push_back(find_registrant(step.scene.table, id).value_or(Registrant{.id = id}));
     }
-    return members;
+    return registrants;
 }
 
-bool LocalClient::is_dead(const Member& member) const {
-    return member.id != self_.id &&
-           local::is_dead(member, premises_.control_file(), self_.process.pid_namespace);
+bool LocalClient::is_dead(const Registrant& registrant) const {
+    return registrant.id != self_.id &&
+           local::is_dead(registrant, premises_.control_file(), self_.process.pid_namespace);
 }
 
-bool LocalClient::bury_dead(std::span<const Member> suspects, Station::Due* due) {
+bool LocalClient::bury_dead(std::span<const Registrant> suspects, Station::Due* due) {
     Aftermath after;
-    for (const Member& member : suspects) {
-        if (is_dead(member)) after.dead.push_back(member.id);
+    for (const Registrant& registrant : suspects) {
+        if (is_dead(registrant)) after.dead.push_back(registrant.id);
     }
     if (after.dead.empty()) return false;
     settle(std::move(after), due);
@@ -228,30 +228,32 @@ bool LocalClient::bury_dead(std::span<const Member> suspects, Station::Due* due)
 }
 
 void LocalClient::bury_all_dead(Station::Due* due) {
-    std::vector<Member> members;
-    premises_.environment().transact([&](Table& table) { members = all_members(table); });
-    bury_dead(members, due);
+    std::vector<Registrant> registrants;
+    premises_.environment().transact([&](Table& table) { registrants = all_registrants(table); });
+    bury_dead(registrants, due);
 }
 
 void LocalClient::bury_some_dead() {
-    std::vector<Member> members;
-    premises_.environment().transact(
-        [&](Table& table) { members = members_after(table, self_.id, looked_at_when_opened); });
+    std::vector<Registrant> registrants;
+    premises_.environment().transact([&](Table& table) {
+        registrants = registrants_after(table, self_.id, looked_at_when_opened);
+    });
     Aftermath after;
-    for (const Member& member : members) {
-        const bool seated = member.id == self_.id || is_seated(premises_.control_file(), member.id);
-        if (!seated) after.dead.push_back(member.id);
+    for (const Registrant& registrant : registrants) {
+        const bool beats =
+            registrant.id == self_.id || has_pulse(premises_.control_file(), registrant.id);
+        if (!beats) after.dead.push_back(registrant.id);
     }
     if (!after.dead.empty()) settle(std::move(after), nullptr);
 }
 
-int LocalClient::share_seat(pid_t pid) {
-    Descriptor shared(premises_.share_seat());
+int LocalClient::share_pulse(pid_t pid) {
+    Descriptor shared(premises_.share_pulse());
     if (!shared) throw out_of_descriptors();
-    Member member = self_;
-    member.dead_when = DeadWhen::seat_free;
-    member.process = identity_of(pid);
-    premises_.environment().transact([&](Table& table) { enroll(table, member); });
+    Registrant registrant = self_;
+    registrant.dead_when = DeadWhen::pulse_over;
+    registrant.process = identity_of(pid);
+    premises_.environment().transact([&](Table& table) { enroll(table, registrant); });
     return shared.release();
 }
 

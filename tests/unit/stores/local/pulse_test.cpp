@@ -1,9 +1,9 @@
-#include "stores/local/seat.hpp"
+#include "stores/local/pulse.hpp"
 
 #include <gtest/gtest.h>
 
 #include "stores/local/process.hpp"
-#include "stores/local/roster.hpp"
+#include "stores/local/registry.hpp"
 #include "unit/stores/local/scratch.hpp"
 
 namespace holdfast::local {
@@ -23,44 +23,44 @@ struct Hall {
     Descriptor file;
 };
 
-TEST(Seat, IsSeenByTheProcessItselfAndByOthers) {
+TEST(Pulse, IsSeenByTheProcessItselfAndByOthers) {
     const ScratchFolder scratch;
     const Hall hall(scratch.store());
-    Seat seat(hall.folder.open_file("control"));
-    EXPECT_FALSE(anybody_seated(hall.file.get()));
-    seat.take(hall.folder, ada);
-    EXPECT_TRUE(anybody_seated(hall.file.get()));
-    EXPECT_TRUE(is_seated(hall.file.get(), ada));
-    EXPECT_FALSE(is_seated(hall.file.get(), bob));
+    Pulse pulse(hall.folder.open_file("control"));
+    EXPECT_FALSE(anybody_has_pulse(hall.file.get()));
+    pulse.start(hall.folder, ada);
+    EXPECT_TRUE(anybody_has_pulse(hall.file.get()));
+    EXPECT_TRUE(has_pulse(hall.file.get(), ada));
+    EXPECT_FALSE(has_pulse(hall.file.get(), bob));
     const ChildProcess other([&](ChildProcess::Parent parent) {
         const Hall own(scratch.store());
-        parent.say(is_seated(own.file.get(), ada) ? "seated" : "free");
+        parent.say(has_pulse(own.file.get(), ada) ? "alive" : "free");
     });
-    EXPECT_EQ(other.hear(), "seated");
+    EXPECT_EQ(other.hear(), "alive");
 }
 
-TEST(Seat, IsFreeWhenItsProcessIsKilledAlthoughAForkedChildLivesOn) {
+TEST(Pulse, IsFreeWhenItsProcessIsKilledAlthoughAForkedChildLivesOn) {
     const ScratchFolder scratch;
     const Hall hall(scratch.store());
     ChildProcess owner([&](ChildProcess::Parent parent) {
-        Seat seat(hall.folder.open_file("control"));
-        seat.take(hall.folder, ada);
+        Pulse pulse(hall.folder.open_file("control"));
+        pulse.start(hall.folder, ada);
         if (fork() == 0) parent.say(std::to_string(getpid()));
         pause();
     });
     const pid_t grandchild = std::stoi(owner.hear());
-    EXPECT_TRUE(is_seated(hall.file.get(), ada));
+    EXPECT_TRUE(has_pulse(hall.file.get(), ada));
     owner.kill();
-    EXPECT_FALSE(is_seated(hall.file.get(), ada));
+    EXPECT_FALSE(has_pulse(hall.file.get(), ada));
     EXPECT_EQ(kill(grandchild, 0), 0);
     kill(grandchild, SIGKILL);
 }
 
-TEST(Seat, BarredDoorKeepsOthersOutInBoundedTime) {
+TEST(Pulse, BarredDoorKeepsOthersOutInBoundedTime) {
     const ScratchFolder scratch;
     const Hall hall(scratch.store());
-    Seat first(hall.folder.open_file("control"));
-    Seat second(hall.folder.open_file("control"));
+    Pulse first(hall.folder.open_file("control"));
+    Pulse second(hall.folder.open_file("control"));
     first.bar_door(hall.folder, 10ms);
     EXPECT_THROW(second.open_door(hall.folder, 10ms), Error);
     first.close_door();
@@ -72,36 +72,36 @@ TEST(Seat, BarredDoorKeepsOthersOutInBoundedTime) {
 TEST(Liveness, OfAnotherProcessWithTheSamePidIsToldFromItsStartTime) {
     const ScratchFolder scratch;
     const Hall hall(scratch.store());
-    Seat seat(hall.folder.open_file("control"));
-    seat.take(hall.folder, ada);
-    Member member{.id = ada, .process = this_process()};
-    const std::uint64_t here = member.process.pid_namespace;
-    EXPECT_FALSE(is_dead(member, hall.file.get(), here));
-    // A stray copy keeps the seat of a process whose pid is another one's now.
-    ++member.process.start_time;
-    EXPECT_TRUE(is_dead(member, hall.file.get(), here));
+    Pulse pulse(hall.folder.open_file("control"));
+    pulse.start(hall.folder, ada);
+    Registrant registrant{.id = ada, .process = this_process()};
+    const std::uint64_t here = registrant.process.pid_namespace;
+    EXPECT_FALSE(is_dead(registrant, hall.file.get(), here));
+    // A stray copy keeps the pulse of a process whose pid is another one's now.
+    ++registrant.process.start_time;
+    EXPECT_TRUE(is_dead(registrant, hall.file.get(), here));
 }
 
-TEST(Liveness, AcrossPidNamespacesIsToldByTheSeatAlone) {
+TEST(Liveness, AcrossPidNamespacesIsToldByThePulseAlone) {
     const ScratchFolder scratch;
     const Hall hall(scratch.store());
-    Seat seat(hall.folder.open_file("control"));
-    seat.take(hall.folder, ada);
-    Member member{.id = ada, .process = this_process()};
-    ++member.process.start_time;
-    EXPECT_FALSE(is_dead(member, hall.file.get(), member.process.pid_namespace + 1));
-    member.id = bob;
-    EXPECT_TRUE(is_dead(member, hall.file.get(), member.process.pid_namespace + 1));
+    Pulse pulse(hall.folder.open_file("control"));
+    pulse.start(hall.folder, ada);
+    Registrant registrant{.id = ada, .process = this_process()};
+    ++registrant.process.start_time;
+    EXPECT_FALSE(is_dead(registrant, hall.file.get(), registrant.process.pid_namespace + 1));
+    registrant.id = bob;
+    EXPECT_TRUE(is_dead(registrant, hall.file.get(), registrant.process.pid_namespace + 1));
 }
 
-TEST(Liveness, SharedWithAWardenLastsAsLongAsTheSeat) {
+TEST(Liveness, SharedWithAWardenLastsAsLongAsThePulse) {
     const ScratchFolder scratch;
     const Hall hall(scratch.store());
-    Seat seat(hall.folder.open_file("control"));
-    seat.take(hall.folder, ada);
-    Member member{.id = ada, .process = this_process(), .dead_when = DeadWhen::seat_free};
-    ++member.process.start_time;
-    EXPECT_FALSE(is_dead(member, hall.file.get(), member.process.pid_namespace));
+    Pulse pulse(hall.folder.open_file("control"));
+    pulse.start(hall.folder, ada);
+    Registrant registrant{.id = ada, .process = this_process(), .dead_when = DeadWhen::pulse_over};
+    ++registrant.process.start_time;
+    EXPECT_FALSE(is_dead(registrant, hall.file.get(), registrant.process.pid_namespace));
 }
 
 TEST(Process, StartTimeIsReadWhateverTheProgramIsCalled) {

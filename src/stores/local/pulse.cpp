@@ -1,4 +1,4 @@
-#include "stores/local/seat.hpp"
+#include "stores/local/pulse.hpp"
 
 #include <fcntl.h>
 #include <cerrno>
@@ -9,12 +9,12 @@ namespace holdfast::inline v0::local {
 namespace {
 
 constexpr off_t door = 0;
-/// Behind the control page. Ids are random, so two clients never want the same seat.
-constexpr off_t first_seat = 4096;
-constexpr off_t first_badge = first_seat + static_cast<off_t>(id_limit);
+/// Behind the control page. Ids are random, so two clients never want the same byte.
+constexpr off_t first_pulse = 4096;
+constexpr off_t first_badge = first_pulse + static_cast<off_t>(id_limit);
 
-off_t seat_of(ClientId client) {
-    return first_seat + static_cast<off_t>(client % id_limit);
+off_t pulse_of(ClientId client) {
+    return first_pulse + static_cast<off_t>(client % id_limit);
 }
 
 off_t badge_of(ClientId client) {
@@ -39,17 +39,17 @@ bool is_locked(int file, off_t start, off_t length) {
 
 }  // namespace
 
-Seat::Seat(Descriptor control_file) : file_(control_file.release()) {}
+Pulse::Pulse(Descriptor control_file) : file_(control_file.release()) {}
 
-void Seat::open_door(const Folder& folder, std::chrono::milliseconds patience) {
+void Pulse::open_door(const Folder& folder, std::chrono::milliseconds patience) {
     lock_door(F_RDLCK, folder, patience);
 }
 
-void Seat::bar_door(const Folder& folder, std::chrono::milliseconds patience) {
+void Pulse::bar_door(const Folder& folder, std::chrono::milliseconds patience) {
     lock_door(F_WRLCK, folder, patience);
 }
 
-void Seat::lock_door(short kind, const Folder& folder, std::chrono::milliseconds patience) {
+void Pulse::lock_door(short kind, const Folder& folder, std::chrono::milliseconds patience) {
     struct flock lock = range(kind, door, 1);
     const auto limit = std::chrono::steady_clock::now() + patience;
     while (fcntl(file_.get(), F_OFD_SETLK, &lock) != 0) {
@@ -67,14 +67,14 @@ void Seat::lock_door(short kind, const Folder& folder, std::chrono::milliseconds
     }
 }
 
-void Seat::close_door() noexcept {
+void Pulse::close_door() noexcept {
     struct flock lock = range(F_UNLCK, door, 1);
     fcntl(file_.get(), F_OFD_SETLK, &lock);
 }
 
-void Seat::take(const Folder& folder, ClientId client) {
-    struct flock lock = range(F_WRLCK, seat_of(client), 1);
-    if (fcntl(file_.get(), F_OFD_SETLK, &lock) != 0) folder.fail_with(errno, "has no free seat");
+void Pulse::start(const Folder& folder, ClientId client) {
+    struct flock lock = range(F_WRLCK, pulse_of(client), 1);
+    if (fcntl(file_.get(), F_OFD_SETLK, &lock) != 0) folder.fail_with(errno, "has no free pulse");
 }
 
 void take_badge(const Folder& folder, int control_file, ClientId client) {
@@ -86,12 +86,12 @@ bool has_badge(int control_file, ClientId client) {
     return is_locked(control_file, badge_of(client), 1);
 }
 
-bool is_seated(int control_file, ClientId client) {
-    return is_locked(control_file, seat_of(client), 1);
+bool has_pulse(int control_file, ClientId client) {
+    return is_locked(control_file, pulse_of(client), 1);
 }
 
-bool anybody_seated(int control_file) {
-    return is_locked(control_file, first_seat, 0);
+bool anybody_has_pulse(int control_file) {
+    return is_locked(control_file, first_pulse, 0);
 }
 
 }  // namespace holdfast::inline v0::local

@@ -13,11 +13,10 @@
 #include "port/clock.hpp"
 #include "port/store.hpp"
 #include "stores/ledger/ledger.hpp"
-#include "stores/ledger/watchers.hpp"
 #include "stores/local/doorbell.hpp"
 #include "stores/local/neighbours.hpp"
 #include "stores/local/premises.hpp"
-#include "stores/local/roster.hpp"
+#include "stores/local/registry.hpp"
 #include "stores/local/station.hpp"
 
 namespace holdfast::inline v0::local {
@@ -44,7 +43,7 @@ public:
     struct Ahead {
         Nonce waiter;
         std::uint64_t turn = 0;
-        std::vector<Member> members;
+        std::vector<Registrant> registrants;
     };
 
     /// What a transaction leaves to be done once it is committed.
@@ -89,19 +88,19 @@ public:
     void open_mail(Step& step);
 
     /// The clients of other processes that keep a newcomer out of this line.
-    std::vector<Member> in_the_way(Step& step, const std::string& resource) const;
+    std::vector<Registrant> in_the_way(Step& step, const std::string& resource) const;
     /// Buries those of the given clients that are dead; whether there were any.
-    bool bury_dead(std::span<const Member> suspects, Station::Due* due = nullptr);
+    bool bury_dead(std::span<const Registrant> suspects, Station::Due* due = nullptr);
     /// Buries all that are dead. Watches are called before it returns, or are left in `due`.
     void bury_all_dead(Station::Due* due = nullptr);
     /// Buries the dead among a few, so that they do not become more and more; whoever stands behind
     /// one finds it by itself.
     void bury_some_dead();
 
-    /// From now on the client is dead when its seat is free, even if this process ends before: the
-    /// descriptor, which is the caller's, shares the seat with the process of that pid, and it is
+    /// From now on the client is dead when its pulse is over, even if this process ends before: the
+    /// descriptor, which is the caller's, shares the pulse with the process of that pid, and it is
     /// that one whose end others wait for.
-    int share_seat(pid_t pid);
+    int share_pulse(pid_t pid);
 
     /// An exception of this store as its answer to a verb.
     Failure failure(const Error& error) const;
@@ -135,7 +134,7 @@ private:
     std::vector<ClientId> tell(std::span<const ledger::Told> others);
     void write_to(std::span<const ledger::Told> others);
     void bury(std::span<const ClientId> dead, Aftermath& after);
-    bool is_dead(const Member& member) const;
+    bool is_dead(const Registrant& registrant) const;
     void catch_up(Station::Due& due);
 
     void hear(Station::Due& due) noexcept override;
@@ -145,7 +144,7 @@ private:
     std::optional<Moment> next_look() noexcept override;
 
     SystemClock clock_;
-    Member self_;
+    Registrant self_;
     Premises premises_;
     Station station_;
     Doorbell doorbell_;

@@ -17,30 +17,31 @@ using ledger::Table;
 /// Who decides that a client is dead.
 enum class DeadWhen : std::uint64_t {
     process_ended = 0,
-    /// Its seat is shared with another process (a warden), which may outlive it.
-    seat_free = 1,
+    /// Its pulse is shared with another process (a warden), which may outlive it.
+    pulse_over = 1,
 };
 
-/// A client, as the roster knows it.
-struct Member {
+/// A client, as the registry knows it.
+struct Registrant {
     ClientId id = 0;
     ProcessIdentity process = {};
     DeadWhen dead_when = DeadWhen::process_ended;
 };
 
 /// A new client of this process.
-Member new_member();
+Registrant new_registrant();
 
 /// The clients of a store, as rows of its table. Whoever is not in it counts as dead.
-void enroll(Table& table, const Member& member);
-std::optional<Member> find_member(Table& table, ClientId id);
-std::vector<Member> all_members(Table& table);
+void enroll(Table& table, const Registrant& registrant);
+std::optional<Registrant> find_registrant(Table& table, ClientId id);
+std::vector<Registrant> all_registrants(Table& table);
 /// At most so many that come after that id, in a circle: ids are random, so that is a sample.
-std::vector<Member> members_after(Table& table, ClientId id, std::size_t most);
+std::vector<Registrant> registrants_after(Table& table, ClientId id, std::size_t most);
 void strike(Table& table, ClientId id);
 
-/// Whether its seat is free, or its process gone while a stray copy keeps the seat. A system call
-/// or two; `control_file` as for is_seated(). `here` is this process's PID namespace.
-bool is_dead(const Member& member, int control_file, std::uint64_t here);
+/// Whether a client is dead: its pulse is over, or its process gone while a stray copy keeps the
+/// pulse. A system call
+/// or two; `control_file` as for has_pulse(). `here` is this process's PID namespace.
+bool is_dead(const Registrant& registrant, int control_file, std::uint64_t here);
 
 }  // namespace holdfast::inline v0::local

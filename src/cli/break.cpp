@@ -69,7 +69,7 @@ std::string what_was_ended(const ResourceInfo& before, std::uint64_t fence) {
         owner_of(before, fence), fence);
 }
 
-/// For people who gave a fence that nobody has.
+/// What to tell people who gave a fence that nobody has.
 std::string what_is_missing(std::uint64_t fence) {
     if (fence == 0) return "nobody holds it by another library";
     return formatted("no hold has fence {}", fence);

@@ -20,7 +20,7 @@ struct Command {
     std::function<int()> act;
 };
 
-/// Each adds its command to the program's, and is in the file of its name.
+/// The commands. Each function adds one to the program, and is in the file of the command's name.
 
 /// `holdfast run`. The line must outlive it, and be there when it acts: the command to be run
 /// stands behind its `--`.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* unknown = "-";
 
-/// Of an exclusive or shared lock; a semaphore's is the number of its permits.
+/// The capacity of an exclusive or shared lock; a semaphore's is the number of its permits.
 constexpr std::uint64_t capacity_of_a_mutex = 1'000'000'000;
 
 Table::Cell state_of_holder(const ContenderInfo& holder) {

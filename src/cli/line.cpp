@@ -33,8 +33,8 @@ std::size_t count_ours(Words words, const CLI::App& run) {
     return words.size();
 }
 
-/// In quotes that say() leaves valid, although it doubles backslashes and shows control characters
-/// as \x1b: $'...' reads both back.
+/// The word in quotes that say() leaves valid, although it doubles backslashes and shows control
+/// characters as \x1b: $'...' reads both back.
 std::string for_shell(const std::string& word) {
     if (!word.empty() && word.find_first_not_of(harmless_in_a_shell) == std::string::npos) {
         return word;

@@ -43,7 +43,7 @@ LockOptions with_inherited_owner(LockOptions lock) {
     return lock;
 }
 
-/// In the order of the fences: sorted, each once.
+/// The names in the order of the fences: sorted, each once.
 std::vector<std::string> names_in_order(const RunOptions& options) {
     std::vector<std::string> names = options.names;
     std::ranges::sort(names);
@@ -195,7 +195,7 @@ private:
         std::_Exit(success);
     }
 
-    /// For the most part that is until it has ended.
+    /// Waits for the warden for a moment: for the most part that is until it has ended.
     void wait_a_moment() const {
         const Descriptor process = Descriptor::or_none(open_process(process_));
         pollfd source{process.get(), POLLIN, 0};

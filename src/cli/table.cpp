@@ -18,7 +18,8 @@ std::string_view variable(const char* name) {
     return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
-/// Of the sixteen colours that every terminal has, so that they suit its background.
+/// The code of an ink: one of the sixteen colours that every terminal has, so that they suit its
+/// background.
 std::string_view code_of(Ink ink) {
     switch (ink) {
         case Ink::heading:

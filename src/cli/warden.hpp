@@ -20,8 +20,8 @@ public:
     /// Makes the command's process, and leaves the user's job and session to it.
     Warden(const RunOptions& options, const Signals& signals, Pact& pact);
 
-    /// Until the command has ended with all that it has started; or without, when the wrapper says
-    /// that this may be left.
+    /// Watches until the command has ended with all that it has started; or without, when the
+    /// wrapper says that this may be left.
     void watch();
 
 private:

@@ -173,7 +173,7 @@ void parse_parameters(std::string_view query, StoreUrl& url) {
     }
 }
 
-/// Without the parameter that has a password in it.
+/// The query without the parameter that has a password in it.
 std::string harmless(std::string_view query, std::string_view scheme) {
     std::string shown;
     while (!query.empty()) {

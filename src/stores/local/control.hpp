@@ -17,8 +17,8 @@ namespace holdfast::inline v0::local {
 /// The first two members keep their places in every future format, and so does last_fence.
 struct ControlPage {
     static constexpr std::uint64_t written_by_holdfast = 0x74736166'646c6f68;  // "holdfast"
-    /// Of this page and of what stands in the table. 2: a contender's host, pid and age. 3: turns
-    /// without a mutex of the C library, and the serial of a contender's last renewal.
+    /// The format of this page and of what stands in the table. 2: a contender's host, pid and age.
+    /// 3: turns without a mutex of the C library, and the serial of a contender's last renewal.
     static constexpr std::uint32_t current_format = 3;
 
     std::atomic<std::uint64_t> magic;  ///< written last: without it the page is not made yet

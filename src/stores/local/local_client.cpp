@@ -81,7 +81,7 @@ void LocalClient::note_told(Step& step) {
     }
 }
 
-/// Of one of this client's own waiters, whose line the table knows.
+/// Looks at those ahead of one of this client's own waiters, whose line the table knows.
 void LocalClient::look_ahead(Step& step, const Nonce& nonce) {
     ledger::ResourceId line;
     const auto place = step.scene.table.get(ledger::index_key(self_.id, nonce));

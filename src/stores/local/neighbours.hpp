@@ -37,14 +37,15 @@ public:
                                  const std::function<bool()>& still_wanted);
     void forget(const Nonce& waiter);
 
-    /// Its descriptor became readable: whether it is dead. If not, it is looked at from now on.
+    /// Whether a client is dead whose descriptor became readable. If not, it is looked at from now
+    /// on.
     bool ended(ClientId client);
-    /// The waiters that it is ahead of.
+    /// The waiters that a client is ahead of.
     std::vector<Nonce> behind(ClientId client) const;
-    /// It was buried.
+    /// Forgets a client that was buried.
     void remove(ClientId client);
 
-    /// Those found dead by looking.
+    /// The clients found dead by looking.
     std::vector<ClientId> look();
     /// Whether somebody has to be looked at.
     bool has_to_look() const;

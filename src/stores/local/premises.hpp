@@ -26,7 +26,7 @@ public:
 
     const Folder& folder() const noexcept { return folder_; }
     Environment& environment() noexcept { return *environment_; }
-    /// Without a pulse of its own: what has_pulse() and the like want.
+    /// A description without a pulse of its own: what has_pulse() and the like want.
     int control_file() const noexcept { return control_file_.get(); }
 
     void close_door() noexcept { pulse_.close_door(); }

@@ -35,7 +35,8 @@ Registrant new_registrant();
 void enroll(Table& table, const Registrant& registrant);
 std::optional<Registrant> find_registrant(Table& table, ClientId id);
 std::vector<Registrant> all_registrants(Table& table);
-/// At most so many that come after that id, in a circle: ids are random, so that is a sample.
+/// The clients that come after that id, at most so many, in a circle: ids are random, so that is a
+/// sample.
 std::vector<Registrant> registrants_after(Table& table, ClientId id, std::size_t most);
 void strike(Table& table, ClientId id);
 

@@ -15,7 +15,7 @@ std::shared_ptr<Store> open_memory(const std::string& name);
 /// The store that the URL names: memory: or memory:NAME. Throws Error.
 std::shared_ptr<Store> open_memory(const StoreUrl& url);
 
-/// With a clock of the caller's, which must outlive the store.
+/// A store of its own, with a clock of the caller's, which must outlive the store.
 std::shared_ptr<Store> open_memory(const Clock& clock);
 
 }  // namespace holdfast::inline v0::memory

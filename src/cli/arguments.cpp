@@ -42,9 +42,9 @@ std::string refuse_empty(const std::string& url) {
     return url.empty() ? "the URL is empty; leave -S out for this machine" : "";
 }
 
-void add_store_by(const std::string& names, CLI::App& command, std::string& url) {
+void add_store_by(const std::string& names, CLI::App& subcommand, std::string& url) {
     // An empty variable counts as unset: the parser sees to that.
-    command.add_option(names, url, "The store; else $HOLDFAST_STORE; else local:")
+    subcommand.add_option(names, url, "The store; else $HOLDFAST_STORE; else local:")
         ->option_text("URL")
         ->envname("HOLDFAST_STORE")
         ->check(refuse_empty);
@@ -52,29 +52,29 @@ void add_store_by(const std::string& names, CLI::App& command, std::string& url)
 
 }  // namespace
 
-void set_help(CLI::App& command, std::string usage, const char* examples) {
-    command.formatter(std::make_shared<HelpWithUsage>(std::move(usage)));
-    command.footer(examples);
+void set_help(CLI::App& subcommand, std::string usage, const char* examples) {
+    subcommand.formatter(std::make_shared<HelpWithUsage>(std::move(usage)));
+    subcommand.footer(examples);
 }
 
-CLI::App& add_command(CLI::App& program, const Heading& heading) {
-    CLI::App& command = *program.add_subcommand(heading.name, heading.summary);
-    set_help(command, heading.usage, heading.examples);
-    return command;
+CLI::App& add_subcommand(CLI::App& program, const Heading& heading) {
+    CLI::App& subcommand = *program.add_subcommand(heading.name, heading.summary);
+    set_help(subcommand, heading.usage, heading.examples);
+    return subcommand;
 }
 
-void add_name(CLI::App& command, std::string& name) {
-    command.add_option("NAME", name, "The resource: its whole name")
+void add_name(CLI::App& subcommand, std::string& name) {
+    subcommand.add_option("NAME", name, "The resource: its whole name")
         ->required()
         ->check([](const std::string& text) { return text.empty() ? "the name is empty" : ""; });
 }
 
-void add_prefix(CLI::App& command, std::string& prefix) {
-    command.add_option("PREFIX", prefix, "Only what starts with this");
+void add_prefix(CLI::App& subcommand, std::string& prefix) {
+    subcommand.add_option("PREFIX", prefix, "Only what starts with this");
 }
 
-void add_fence(CLI::App& command, std::uint64_t& fence) {
-    command
+void add_fence(CLI::App& subcommand, std::uint64_t& fence) {
+    subcommand
         .add_option_function<std::string>(
             "--fence", [&](const std::string& text) { fence = fence_or_refuse(text); },
             "The fence of the hold to be ended; 0: what another library holds")
@@ -82,16 +82,16 @@ void add_fence(CLI::App& command, std::uint64_t& fence) {
         ->required();
 }
 
-void add_json(CLI::App& command, bool& json) {
-    command.add_flag("--json", json, "For programs");
+void add_json(CLI::App& subcommand, bool& json) {
+    subcommand.add_flag("--json", json, "For programs");
 }
 
-void add_store(CLI::App& command, std::string& url) {
-    add_store_by("-S,--store", command, url);
+void add_store(CLI::App& subcommand, std::string& url) {
+    add_store_by("-S,--store", subcommand, url);
 }
 
-void add_store_or_word(CLI::App& command, std::string& url) {
-    add_store_by("-S,--store,URL", command, url);
+void add_store_or_word(CLI::App& subcommand, std::string& url) {
+    add_store_by("-S,--store,URL", subcommand, url);
 }
 
 }  // namespace holdfast::cli

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "cli/arguments.hpp"
-#include "cli/commands.hpp"
 #include "cli/connecting.hpp"
 #include "cli/contenders.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/format.hpp"
 #include "cli/output.hpp"
+#include "cli/subcommands.hpp"
 #include "cli/visible.hpp"
 
 namespace holdfast::cli {
@@ -89,12 +89,13 @@ int break_hold(const BreakOptions& options) {
 
 }  // namespace
 
-Command add_break(CLI::App& program) {
+Subcommand add_break(CLI::App& program) {
     const auto options = std::make_shared<BreakOptions>();
-    CLI::App& parser = add_command(program, {.name = "break",
-                                             .summary = "End somebody's hold",
-                                             .usage = "holdfast break [OPTION...] NAME --fence N",
-                                             .examples = break_examples});
+    CLI::App& parser =
+        add_subcommand(program, {.name = "break",
+                                 .summary = "End somebody's hold",
+                                 .usage = "holdfast break [OPTION...] NAME --fence N",
+                                 .examples = break_examples});
     add_name(parser, options->name);
     add_fence(parser, options->fence);
     add_store(parser, options->store);

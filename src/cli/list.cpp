@@ -3,12 +3,12 @@
 #include <vector>
 
 #include "cli/arguments.hpp"
-#include "cli/commands.hpp"
 #include "cli/connecting.hpp"
 #include "cli/contenders.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/json.hpp"
 #include "cli/output.hpp"
+#include "cli/subcommands.hpp"
 #include "cli/visible.hpp"
 
 namespace holdfast::cli {
@@ -58,12 +58,12 @@ int list(const ListOptions& options) {
 
 }  // namespace
 
-Command add_list(CLI::App& program) {
+Subcommand add_list(CLI::App& program) {
     const auto options = std::make_shared<ListOptions>();
-    CLI::App& parser = add_command(program, {.name = "list",
-                                             .summary = "Show who holds and who waits",
-                                             .usage = "holdfast list [OPTION...] [PREFIX]",
-                                             .examples = list_examples});
+    CLI::App& parser = add_subcommand(program, {.name = "list",
+                                                .summary = "Show who holds and who waits",
+                                                .usage = "holdfast list [OPTION...] [PREFIX]",
+                                                .examples = list_examples});
     add_prefix(parser, options->prefix);
     add_json(parser, options->json);
     add_store(parser, options->store);

@@ -15,14 +15,14 @@
 #include <holdfast/version.hpp>
 
 #include "cli/arguments.hpp"
-#include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/format.hpp"
-#include "cli/line.hpp"
 #include "cli/mistyped.hpp"
 #include "cli/output.hpp"
 #include "cli/servers.hpp"
 #include "cli/signals.hpp"
+#include "cli/subcommands.hpp"
+#include "cli/typed_line.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -46,7 +46,7 @@ void occupy_standard_descriptors() {
     if (descriptor >= 0) close(descriptor);
 }
 
-int refuse_ours(const std::string& sentence, const Line& line, const std::string& about) {
+int refuse_ours(const std::string& sentence, const TypedLine& line, const std::string& about) {
     // Without the line as it should be: with what is wrong here it would be wrong too.
     const bool forgotten = !line.separated && !line.command.empty();
     return refuse_usage(sentence + (forgotten ? "; and put -- before the command" : ""), about);
@@ -101,7 +101,7 @@ int print_help(const CLI::App& program, const CLI::Success& help_or_version) {
 
 /// Fills the options of the command that was asked for; or says how the program shall end, because
 /// it was not understood, or only asked for help.
-std::optional<int> parse(CLI::App& program, const Line& line) {
+std::optional<int> parse(CLI::App& program, const TypedLine& line) {
     const CLI::App& command = asked_for(program, line.ours);
     const std::string about = &command == &program ? "" : command.get_name() + " ";
     if (const auto sentence = misunderstood(program, line.ours); !sentence.empty()) {
@@ -119,10 +119,10 @@ std::optional<int> parse(CLI::App& program, const Line& line) {
 
 /// `holdfast help [COMMAND]`, for those who expect it.
 void add_help(CLI::App& program, std::string& about) {
-    CLI::App& command = add_command(program, {.name = "help",
-                                              .summary = "Show the help of a command",
-                                              .usage = "holdfast help [COMMAND]",
-                                              .examples = ""});
+    CLI::App& command = add_subcommand(program, {.name = "help",
+                                                 .summary = "Show the help of a command",
+                                                 .usage = "holdfast help [COMMAND]",
+                                                 .examples = ""});
     command.add_option("COMMAND", about, "The command; the program itself unless given");
 }
 
@@ -145,7 +145,7 @@ int dispatch(Words typed) {
     program.require_subcommand(1);
     set_help(program, "holdfast COMMAND [OPTION...]", program_examples);
     std::string help_about;
-    Line line;
+    TypedLine line;
     const std::array commands{add_run(program, line), add_list(program),   add_show(program),
                               add_break(program),     add_schema(program), add_sweep(program)};
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/line.hpp"
+#include "cli/typed_line.hpp"
 
 namespace holdfast::cli {
 

@@ -15,7 +15,6 @@
 #include <holdfast/holdfast.hpp>
 
 #include "cli/command.hpp"
-#include "cli/commands.hpp"
 #include "cli/connecting.hpp"
 #include "cli/descendants.hpp"
 #include "cli/duration.hpp"
@@ -28,6 +27,7 @@
 #include "cli/run_options.hpp"
 #include "cli/signals.hpp"
 #include "cli/steps.hpp"
+#include "cli/subcommands.hpp"
 #include "cli/supervision.hpp"
 #include "cli/taking.hpp"
 #include "cli/warden.hpp"
@@ -254,7 +254,7 @@ int run(RunOptions options) {
 
 }  // namespace
 
-Command add_run(CLI::App& program, const Line& line) {
+Subcommand add_run(CLI::App& program, const TypedLine& line) {
     const auto options = std::make_shared<RunOptions>();
     CLI::App& parser = add_run_options(program, *options);
     return {&parser, options->store, [options, &line] {

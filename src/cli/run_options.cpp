@@ -8,8 +8,8 @@
 #include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/format.hpp"
-#include "cli/line.hpp"
 #include "cli/output.hpp"
+#include "cli/typed_line.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -176,7 +176,7 @@ std::vector<std::string> in_shell(const std::string& text) {
     return {shell == nullptr || *shell == '\0' ? "/bin/sh" : shell, "-c", text};
 }
 
-int refuse_unseparated(const Line& line) {
+int refuse_unseparated(const TypedLine& line) {
     if (line.command.empty()) {
         return refuse_usage("there is no command: " + with_separator(line) + " COMMAND");
     }
@@ -191,11 +191,11 @@ std::string RunOptions::all_names() const {
 }
 
 CLI::App& add_run_options(CLI::App& program, RunOptions& options) {
-    CLI::App& command =
-        add_command(program, {.name = "run",
-                              .summary = "Run a command under a lock",
-                              .usage = "holdfast run [OPTION...] NAME... -- COMMAND [ARGUMENT...]",
-                              .examples = run_examples});
+    CLI::App& command = add_subcommand(
+        program, {.name = "run",
+                  .summary = "Run a command under a lock",
+                  .usage = "holdfast run [OPTION...] NAME... -- COMMAND [ARGUMENT...]",
+                  .examples = run_examples});
     command.add_option("NAME", options.names, "What is locked: any text")->required();
     add_waiting(command, options);
     add_share(command, options);
@@ -208,7 +208,7 @@ CLI::App& add_run_options(CLI::App& program, RunOptions& options) {
     return command;
 }
 
-std::optional<int> take_command(RunOptions& options, const Line& line) {
+std::optional<int> take_command(RunOptions& options, const TypedLine& line) {
     if (options.for_shell) {
         if (line.separated || !line.command.empty()) {
             return refuse_usage("-c has the command already; leave the other one out");

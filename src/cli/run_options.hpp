@@ -14,7 +14,7 @@ class App;
 
 namespace holdfast::cli {
 
-struct Line;
+struct TypedLine;
 
 /// What becomes of the command when its hold is lost.
 enum class OnLost : std::uint8_t {
@@ -74,6 +74,6 @@ CLI::App& add_run_options(CLI::App& program, RunOptions& options);
 
 /// Puts in the command that is to be run: what stands behind the `--`, or what -c has for the
 /// shell. When there is none, says why; how the program shall end then.
-std::optional<int> take_command(RunOptions& options, const Line& line);
+std::optional<int> take_command(RunOptions& options, const TypedLine& line);
 
 }  // namespace holdfast::cli

@@ -5,9 +5,9 @@
 #include <holdfast/upkeep.hpp>
 
 #include "cli/arguments.hpp"
-#include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/output.hpp"
+#include "cli/subcommands.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -37,12 +37,13 @@ int print_schema(const std::string& store) {
 
 }  // namespace
 
-Command add_schema(CLI::App& program) {
+Subcommand add_schema(CLI::App& program) {
     const auto store = std::make_shared<std::string>();
-    CLI::App& parser = add_command(program, {.name = "schema",
-                                             .summary = "Print what a store needs in its database",
-                                             .usage = "holdfast schema [URL]",
-                                             .examples = schema_examples});
+    CLI::App& parser =
+        add_subcommand(program, {.name = "schema",
+                                 .summary = "Print what a store needs in its database",
+                                 .usage = "holdfast schema [URL]",
+                                 .examples = schema_examples});
     add_store_or_word(parser, *store);
     return {&parser, *store, [store] { return print_schema(*store); }};
 }

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "cli/arguments.hpp"
-#include "cli/commands.hpp"
 #include "cli/connecting.hpp"
 #include "cli/contenders.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/format.hpp"
 #include "cli/json.hpp"
 #include "cli/output.hpp"
+#include "cli/subcommands.hpp"
 #include "cli/visible.hpp"
 
 namespace holdfast::cli {
@@ -90,12 +90,12 @@ int show(const ShowOptions& options) {
 
 }  // namespace
 
-Command add_show(CLI::App& program) {
+Subcommand add_show(CLI::App& program) {
     const auto options = std::make_shared<ShowOptions>();
-    CLI::App& parser = add_command(program, {.name = "show",
-                                             .summary = "Show all that is known of one resource",
-                                             .usage = "holdfast show [OPTION...] NAME",
-                                             .examples = show_examples});
+    CLI::App& parser = add_subcommand(program, {.name = "show",
+                                                .summary = "Show all that is known of one resource",
+                                                .usage = "holdfast show [OPTION...] NAME",
+                                                .examples = show_examples});
     add_name(parser, options->name);
     add_json(parser, options->json);
     add_store(parser, options->store);

@@ -5,10 +5,10 @@
 #include <holdfast/upkeep.hpp>
 
 #include "cli/arguments.hpp"
-#include "cli/commands.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/format.hpp"
 #include "cli/output.hpp"
+#include "cli/subcommands.hpp"
 #include "cli/terminal_line.hpp"
 
 namespace holdfast::cli {
@@ -42,12 +42,12 @@ std::string swept_with_progress(const std::string& url) {
 
 }  // namespace
 
-Command add_sweep(CLI::App& program) {
+Subcommand add_sweep(CLI::App& program) {
     const auto store = std::make_shared<std::string>();
-    CLI::App& parser = add_command(program, {.name = "sweep",
-                                             .summary = "Remove what is over from a store",
-                                             .usage = "holdfast sweep [URL]",
-                                             .examples = sweep_examples});
+    CLI::App& parser = add_subcommand(program, {.name = "sweep",
+                                                .summary = "Remove what is over from a store",
+                                                .usage = "holdfast sweep [URL]",
+                                                .examples = sweep_examples});
     add_store_or_word(parser, *store);
     return {&parser, *store, [store] {
                 print(swept_with_progress(*store) + "\n");

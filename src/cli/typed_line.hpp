@@ -13,7 +13,7 @@ namespace holdfast::cli {
 using Words = std::span<char* const>;
 
 /// What stands before the first `--`, and what behind it.
-struct Line {
+struct TypedLine {
     Words ours;
     Words command;
     bool separated = false;
@@ -23,7 +23,7 @@ struct Line {
 /// second word that is no option of ours: one name is the rule. Elsewhere all words are ours, and
 /// a `--` is the parser's: the name behind it may start with a dash. So it may in a `run` between
 /// a first `--` and a second one.
-Line split(Words words, const CLI::App& run);
+TypedLine split(Words words, const CLI::App& run);
 
 /// Whether a value belongs to the option.
 bool has_value(const CLI::App& command, const std::string& option);
@@ -31,7 +31,7 @@ bool has_value(const CLI::App& command, const std::string& option);
 bool takes_next(const CLI::App& command, std::string_view word);
 
 /// The line as it should have been typed, for a shell, without the passwords of its URLs.
-std::string with_separator(const Line& line);
+std::string with_separator(const TypedLine& line);
 
 /// The text with `...` for what stands before the @ of a URL.
 std::string without_passwords(std::string text);

@@ -1,4 +1,4 @@
-#include "cli/line.hpp"
+#include "cli/typed_line.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -81,7 +81,7 @@ bool takes_next(const CLI::App& command, std::string_view word) {
     return with_value != letters.end() && with_value + 1 == letters.end();
 }
 
-Line split(Words words, const CLI::App& run) {
+TypedLine split(Words words, const CLI::App& run) {
     if (words.size() < 2 || words[1] != run.get_name()) {
         return {.ours = words, .command = {}, .separated = false};
     }
@@ -95,7 +95,7 @@ Line split(Words words, const CLI::App& run) {
     return {.ours = words.first(ours), .command = words.subspan(ours), .separated = false};
 }
 
-std::string with_separator(const Line& line) {
+std::string with_separator(const TypedLine& line) {
     std::string text = "holdfast";
     append(text, line.ours.subspan(1));
     text += " --";

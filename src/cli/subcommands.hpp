@@ -9,31 +9,31 @@ class App;
 
 namespace holdfast::cli {
 
-struct Line;
+struct TypedLine;
 
-/// A command of the program, as it stands in the parser. What was asked for is known once the
-/// parser has parsed the line.
-struct Command {
+/// A subcommand of the program (run, list, ...), as it stands in the parser. What was asked for is
+/// known once the parser has parsed the line.
+struct Subcommand {
     const CLI::App* parser;
     const std::string& store;
     /// Does what was asked for, and says how the program shall end.
     std::function<int()> act;
 };
 
-/// The commands. Each function adds one to the program, and is in the file of the command's name.
+/// The subcommands. Each function adds one to the program, and is in the file of its name.
 
 /// `holdfast run`. The line must outlive it, and be there when it acts: the command to be run
 /// stands behind its `--`.
-Command add_run(CLI::App& program, const Line& line);
+Subcommand add_run(CLI::App& program, const TypedLine& line);
 /// `holdfast list`: who holds and who waits.
-Command add_list(CLI::App& program);
+Subcommand add_list(CLI::App& program);
 /// `holdfast show`: all that is known of one resource.
-Command add_show(CLI::App& program);
+Subcommand add_show(CLI::App& program);
 /// `holdfast break`: ends a hold.
-Command add_break(CLI::App& program);
+Subcommand add_break(CLI::App& program);
 /// `holdfast schema`: the statements that make what a store needs in its database.
-Command add_schema(CLI::App& program);
+Subcommand add_schema(CLI::App& program);
 /// `holdfast sweep`: removes what is over from a store.
-Command add_sweep(CLI::App& program);
+Subcommand add_sweep(CLI::App& program);
 
 }  // namespace holdfast::cli

@@ -104,7 +104,7 @@ private:
     bool replaced_warden_ = false;
     /// When the warden must have done what it was asked to.
     BootTime warden_due_ = never;
-    std::optional<Ending> in_wardens_place_;
+    std::optional<Roundup> in_wardens_place_;
     BootTime next_look_{0};
 
     BootTimer timer_;

@@ -42,7 +42,7 @@ private:
     bool command_ended_ = false;
     bool dismissed_ = false;
     bool wrapper_gone_ = false;
-    std::optional<Ending> ending_;
+    std::optional<Roundup> ending_;
     bool none_left_ = false;
     BootTimer timer_;
 };

@@ -33,7 +33,7 @@ public:
             return;
         }
         registered_.reset();
-        client_.neighbours_.forget(nonce_);
+        client_.processes_ahead_.forget(nonce_);
     }
 
 private:
@@ -48,7 +48,7 @@ LocalClient::LocalClient(const LocalOptions& options)
       premises_(options, self_),
       station_(folder(), *this),
       doorbell_(folder(), self_.id),
-      neighbours_(station_.epoll(), premises_.control_file(), self_.process) {
+      processes_ahead_(station_.epoll(), premises_.control_file(), self_.process) {
     station_.listen(doorbell_.descriptor());
     premises_.environment().transact([&](Table& table) { enroll(table, self_); });
     premises_.close_door();
@@ -141,11 +141,12 @@ std::vector<ClientId> LocalClient::tell_and_follow(const Aftermath& after) {
     std::vector<ClientId> dead = tell(after.others);
     std::ranges::copy(after.dead, std::back_inserter(dead));
     for (const Ahead& ahead : after.ahead) {
-        const auto found = neighbours_.follow(ahead.waiter, ahead.turn, ahead.registrants,
-                                              [&] { return watchers_->watches(ahead.waiter); });
+        const auto found =
+            processes_ahead_.follow(ahead.waiter, ahead.turn, ahead.registrants,
+                                    [&] { return watchers_->watches(ahead.waiter); });
         std::ranges::copy(found, std::back_inserter(dead));
     }
-    if (!after.ahead.empty() && neighbours_.has_to_look()) station_.wake_leader();
+    if (!after.ahead.empty() && processes_ahead_.has_to_look()) station_.wake_leader();
     return dead;
 }
 
@@ -188,7 +189,7 @@ void LocalClient::bury(std::span<const ClientId> dead, Aftermath& after) {
     transact(verb, done, after);
     for (const ClientId id : dead) {
         Doorbell::remove(folder(), id);
-        neighbours_.remove(id);
+        processes_ahead_.remove(id);
     }
 }
 
@@ -293,18 +294,18 @@ void LocalClient::open_mail(Station::Due& due) noexcept {
 }
 
 void LocalClient::process_ended(ClientId client, Station::Due& due) noexcept {
-    if (!neighbours_.ended(client)) return;
+    if (!processes_ahead_.ended(client)) return;
     Aftermath after;
     after.dead.push_back(client);
     // It may have passed its place on, and died before it told anybody.
-    for (const Nonce& waiter : neighbours_.behind(client)) {
+    for (const Nonce& waiter : processes_ahead_.behind(client)) {
         after.own.push_back({.client = self_.id, .nonce = waiter});
     }
     settle(std::move(after), &due);
 }
 
 std::optional<Moment> LocalClient::next_look() noexcept {
-    if (!behind_ && !neighbours_.has_to_look()) {
+    if (!behind_ && !processes_ahead_.has_to_look()) {
         next_look_.reset();
     } else if (!next_look_) {
         next_look_ = clock_.now() + look_interval;
@@ -317,7 +318,7 @@ void LocalClient::look_around(Station::Due& due) noexcept {
     next_look_.reset();
     if (behind_.exchange(false)) catch_up(due);
     Aftermath after;
-    after.dead = neighbours_.look();
+    after.dead = processes_ahead_.look();
     if (!after.dead.empty()) settle(std::move(after), &due);
 }
 

@@ -14,8 +14,8 @@
 #include "port/store.hpp"
 #include "stores/ledger/ledger.hpp"
 #include "stores/local/doorbell.hpp"
-#include "stores/local/neighbours.hpp"
 #include "stores/local/premises.hpp"
+#include "stores/local/processes_ahead.hpp"
 #include "stores/local/registry.hpp"
 #include "stores/local/station.hpp"
 
@@ -148,7 +148,7 @@ private:
     Premises premises_;
     Station station_;
     Doorbell doorbell_;
-    Neighbours neighbours_;
+    ProcessesAhead processes_ahead_;
     std::shared_ptr<Watchers> watchers_ = std::make_shared<Watchers>();
     /// Something could not be done because the store was stuck: to be tried again.
     std::atomic<bool> behind_{false};

@@ -24,11 +24,11 @@ inline constexpr std::chrono::milliseconds look_interval{250};
 /// The clients of other processes that stand ahead of this client's waiters, and the descriptors
 /// that become readable when such a process ends: one a client, however many wait behind it.
 /// Threads: all members may be called from any thread.
-class Neighbours {
+class ProcessesAhead {
 public:
     /// Descriptors are added to `epoll` with the client's id. `control_file` as for has_pulse().
-    Neighbours(int epoll, int control_file, const ProcessIdentity& self);
-    ~Neighbours();
+    ProcessesAhead(int epoll, int control_file, const ProcessIdentity& self);
+    ~ProcessesAhead();
 
     /// From now on these are ahead of the waiter, as of that turn of the store; what is known from
     /// a later turn stands. Nothing happens unless `still_wanted()`. Answers those that are dead.

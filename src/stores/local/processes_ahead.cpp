@@ -1,4 +1,4 @@
-#include "stores/local/neighbours.hpp"
+#include "stores/local/processes_ahead.hpp"
 
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -13,7 +13,7 @@ namespace holdfast::inline v0::local {
 
 namespace {
 
-/// Opening a descriptor costs more than a hand-off: neighbours in a busy line come again.
+/// Opening a descriptor costs more than a hand-off: those in a busy line come again.
 constexpr std::size_t most_idle = 64;
 
 int open_pidfd(pid_t pid) {
@@ -22,14 +22,14 @@ int open_pidfd(pid_t pid) {
 
 }  // namespace
 
-Neighbours::Neighbours(int epoll, int control_file, const ProcessIdentity& self)
+ProcessesAhead::ProcessesAhead(int epoll, int control_file, const ProcessIdentity& self)
     : epoll_(epoll), control_file_(control_file), self_(self) {}
 
-Neighbours::~Neighbours() = default;
+ProcessesAhead::~ProcessesAhead() = default;
 
-std::vector<ClientId> Neighbours::follow(const Nonce& waiter, std::uint64_t turn,
-                                         std::span<const Registrant> ahead,
-                                         const std::function<bool()>& still_wanted) {
+std::vector<ClientId> ProcessesAhead::follow(const Nonce& waiter, std::uint64_t turn,
+                                             std::span<const Registrant> ahead,
+                                             const std::function<bool()>& still_wanted) {
     std::vector<ClientId> dead;
     const std::lock_guard guard(mutex_);
     const auto known = waiters_.find(waiter);
@@ -54,7 +54,7 @@ std::vector<ClientId> Neighbours::follow(const Nonce& waiter, std::uint64_t turn
     return dead;
 }
 
-void Neighbours::forget(const Nonce& waiter) {
+void ProcessesAhead::forget(const Nonce& waiter) {
     const std::lock_guard guard(mutex_);
     const auto known = waiters_.find(waiter);
     if (known == waiters_.end()) return;
@@ -63,7 +63,7 @@ void Neighbours::forget(const Nonce& waiter) {
 }
 
 /// Counts one more follower; false when the client is dead.
-bool Neighbours::see(const Registrant& registrant) {
+bool ProcessesAhead::see(const Registrant& registrant) {
     auto seen = seen_.find(registrant.id);
     if (seen == seen_.end()) {
         Descriptor process = open_process(registrant);
@@ -76,7 +76,7 @@ bool Neighbours::see(const Registrant& registrant) {
 }
 
 /// None when the process cannot be watched, or is not there.
-Descriptor Neighbours::open_process(const Registrant& registrant) const {
+Descriptor ProcessesAhead::open_process(const Registrant& registrant) const {
     if (!registrant.process.is_in(self_.pid_namespace)) return {};
     Descriptor process(open_pidfd(registrant.process.pid));
     // Asked after the opening: from here on the pid cannot become another one's.
@@ -89,7 +89,7 @@ Descriptor Neighbours::open_process(const Registrant& registrant) const {
     return process;
 }
 
-void Neighbours::let_go(const Followed& followed) {
+void ProcessesAhead::let_go(const Followed& followed) {
     for (const ClientId id : followed.ahead) {
         const auto seen = seen_.find(id);
         if (seen == seen_.end() || --seen->second.followers > 0) continue;
@@ -99,14 +99,14 @@ void Neighbours::let_go(const Followed& followed) {
     if (idle_ > most_idle) drop_idle();
 }
 
-void Neighbours::drop_idle() {
+void ProcessesAhead::drop_idle() {
     for (auto seen = seen_.begin(); seen != seen_.end();) {
         const auto here = seen++;
         if (here->second.followers == 0) drop(here);
     }
 }
 
-void Neighbours::drop(std::unordered_map<ClientId, Seen>::iterator seen) {
+void ProcessesAhead::drop(std::unordered_map<ClientId, Seen>::iterator seen) {
     if (seen->second.followers == 0) --idle_;
     // A forked child's copy would keep it in the set if it were merely closed.
     if (seen->second.process) {
@@ -115,7 +115,7 @@ void Neighbours::drop(std::unordered_map<ClientId, Seen>::iterator seen) {
     seen_.erase(seen);
 }
 
-bool Neighbours::ended(ClientId client) {
+bool ProcessesAhead::ended(ClientId client) {
     const std::lock_guard guard(mutex_);
     const auto seen = seen_.find(client);
     if (seen == seen_.end()) return false;
@@ -127,7 +127,7 @@ bool Neighbours::ended(ClientId client) {
     return false;
 }
 
-std::vector<Nonce> Neighbours::behind(ClientId client) const {
+std::vector<Nonce> ProcessesAhead::behind(ClientId client) const {
     std::vector<Nonce> waiters;
     const std::lock_guard guard(mutex_);
     for (const auto& [waiter, followed] : waiters_) {
@@ -138,13 +138,13 @@ std::vector<Nonce> Neighbours::behind(ClientId client) const {
     return waiters;
 }
 
-void Neighbours::remove(ClientId client) {
+void ProcessesAhead::remove(ClientId client) {
     const std::lock_guard guard(mutex_);
     const auto seen = seen_.find(client);
     if (seen != seen_.end()) drop(seen);
 }
 
-std::vector<ClientId> Neighbours::look() {
+std::vector<ClientId> ProcessesAhead::look() {
     std::vector<ClientId> dead;
     const std::lock_guard guard(mutex_);
     for (const auto& [id, seen] : seen_) {
@@ -155,7 +155,7 @@ std::vector<ClientId> Neighbours::look() {
     return dead;
 }
 
-bool Neighbours::has_to_look() const {
+bool ProcessesAhead::has_to_look() const {
     const std::lock_guard guard(mutex_);
     return std::ranges::any_of(seen_, [](const auto& one) { return !one.second.process; });
 }

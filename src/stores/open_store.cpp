@@ -5,8 +5,8 @@
 
 #include <holdfast/error.hpp>
 
+#include "port/store_url.hpp"
 #include "stores/entrances.hpp"
-#include "stores/store_url.hpp"
 
 #ifdef HOLDFAST_STORE_MYSQL
 #include "stores/mysql/mysql_scripts.hpp"

@@ -3,11 +3,11 @@
 #include <memory>
 
 #include "port/store.hpp"
-#include "stores/store_url.hpp"
+#include "port/store_url.hpp"
 
-namespace holdfast::inline v0::@name@ {
+namespace holdfast::inline v0::@name @{
 
-/// Locks on one @name@ server. Connects at once, and throws Error when that fails.
-std::shared_ptr<Store> open_@name@(const StoreUrl& url);
+    /// Locks on one @name@ server. Connects at once, and throws Error when that fails.
+    std::shared_ptr<Store> open_ @name @(const StoreUrl& url);
 
 }  // namespace holdfast::inline v0::@name@

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "port/store.hpp"
+#include "port/store_url.hpp"
 #include "stores/local/folder.hpp"
-#include "stores/store_url.hpp"
 
 namespace holdfast::inline v0::local {
 

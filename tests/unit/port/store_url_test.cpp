@@ -1,4 +1,4 @@
-#include "stores/store_url.hpp"
+#include "port/store_url.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

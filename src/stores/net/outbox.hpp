@@ -32,7 +32,7 @@ public:
     using Requests = std::deque<std::unique_ptr<Request>>;
     using GivenUps = std::vector<GivenUp<Request>>;
 
-    /// `store` is named as the user knows it; nobody waits longer than `limit` without being told.
+    /// For what is told: the store as the user knows it, and how long a request is tried.
     Outbox(std::string store, std::chrono::milliseconds limit)
         : store_(std::move(store)), limit_(limit) {}
 
@@ -126,7 +126,7 @@ private:
     const std::chrono::milliseconds limit_;
     std::uint64_t submitted_ = 0;
     Moment held_back_until_{};
-    std::optional<Failure> no_connection_;  ///< since when one was sought last
+    std::optional<Failure> no_connection_;  ///< why, when one was sought last
 };
 
 }  // namespace holdfast::inline v0::net

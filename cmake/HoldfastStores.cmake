@@ -47,7 +47,7 @@ endfunction()
 
 holdfast_store_needs(local PACKAGES LMDB TARGETS LMDB::LMDB PKG_CONFIG lmdb)
 holdfast_store_needs(redis
-  SHARES net
+  SHARES net scripted
   PACKAGES Hiredis OpenSSL
   TARGETS Hiredis::hiredis OpenSSL::SSL OpenSSL::Crypto
   PKG_CONFIG hiredis libssl libcrypto)
@@ -62,12 +62,12 @@ holdfast_store_needs(etcd
   TARGETS gRPC::grpc++ protobuf::libprotobuf OpenSSL::SSL OpenSSL::Crypto
   PKG_CONFIG grpc++ protobuf libssl libcrypto)
 holdfast_store_needs(postgres
-  SHARES net sql
+  SHARES net scripted sql
   PACKAGES PostgreSQL OpenSSL
   TARGETS PostgreSQL::PostgreSQL OpenSSL::SSL OpenSSL::Crypto
   PKG_CONFIG libpq libssl libcrypto)
 holdfast_store_needs(mysql
-  SHARES net sql
+  SHARES net scripted sql
   PACKAGES MariaDBClient OpenSSL
   TARGETS MariaDBClient::MariaDBClient OpenSSL::SSL OpenSSL::Crypto
   PKG_CONFIG libmariadb libssl libcrypto)

@@ -1,5 +1,5 @@
 holdfast_store(mysql
-  SHARES net sql
+  SHARES net scripted sql
   PACKAGES MariaDBClient OpenSSL
   TARGETS MariaDBClient::MariaDBClient OpenSSL::SSL OpenSSL::Crypto
   PKG_CONFIG libmariadb libssl libcrypto

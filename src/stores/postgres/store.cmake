@@ -1,5 +1,5 @@
 holdfast_store(postgres
-  SHARES net sql
+  SHARES net scripted sql
   PACKAGES PostgreSQL OpenSSL
   TARGETS PostgreSQL::PostgreSQL OpenSSL::SSL OpenSSL::Crypto
   PKG_CONFIG libpq libssl libcrypto

@@ -1,5 +1,5 @@
 holdfast_store(redis
-  SHARES net
+  SHARES net scripted
   PACKAGES Hiredis OpenSSL
   TARGETS Hiredis::hiredis OpenSSL::SSL OpenSSL::Crypto
   PKG_CONFIG hiredis libssl libcrypto

@@ -123,9 +123,10 @@ bool Entrants::renewed(const Nonce& nonce, std::uint64_t serial, Moment lease_en
     const std::lock_guard guard(mutex_);
     Entrant* const entrant = known(nonce);
     if (entrant == nullptr) return false;
-    if (serial < entrant->serial) return true;
-    entrant->lease_end = lease_end;
-    next_lapse_ = std::min(next_lapse_, lease_end);
+    // What was answered is trusted, whatever has begun since: it is not to be taken out before.
+    const bool is_latest = serial >= entrant->serial;
+    entrant->lease_end = is_latest ? lease_end : std::max(entrant->lease_end, lease_end);
+    next_lapse_ = std::min(next_lapse_, entrant->lease_end);
     return true;
 }
 

@@ -80,8 +80,8 @@ public:
     [[nodiscard]] bool admit(const Entrant& seen);
     /// It waits from now on for what it was placed behind: see Lines::place().
     void wait_for(const Entrant& placed);
-    /// A renewal with this serial begins. Whether no later one has begun: an earlier one changes
-    /// nothing.
+    /// A renewal with this serial begins. Whether no later one has begun: an earlier one binds
+    /// nothing, and shortens nothing.
     bool begin_renewal(const Nonce& nonce, std::uint64_t serial);
     /// It has ended well. Whether the contender is there still.
     [[nodiscard]] bool renewed(const Nonce& nonce, std::uint64_t serial, Moment lease_end);

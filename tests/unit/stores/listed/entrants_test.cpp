@@ -100,13 +100,24 @@ TEST(Entrants, PartWithWhoWasNotRenewed) {
     EXPECT_EQ(entrants.take_lapsed(now + 20s).size(), 1U);
 }
 
-TEST(Entrants, AreRenewedByTheLatestRenewalAlone) {
+TEST(Entrants, AreNotShortenedByAnEarlierRenewalThatIsAnsweredLate) {
     Entrants entrants;
     entrants.add(entrant(1));
     entrants.begin_renewal(entrant(1).nonce(), 6);
     EXPECT_TRUE(entrants.renewed(entrant(1).nonce(), 6, now + 20s));
     EXPECT_TRUE(entrants.renewed(entrant(1).nonce(), 5, now + 5s)) << "it is there all the same";
     EXPECT_EQ(entrants.find(entrant(1).nonce())->lease_end, now + 20s);
+    EXPECT_TRUE(entrants.renewed(entrant(1).nonce(), 7, now + 5s));
+    EXPECT_EQ(entrants.find(entrant(1).nonce())->lease_end, now + 5s);
+}
+
+TEST(Entrants, AreKeptByAnAnswerAlsoWhenALaterRenewalHasBegun) {
+    Entrants entrants;
+    entrants.add(entrant(1));
+    entrants.begin_renewal(entrant(1).nonce(), 5);
+    entrants.begin_renewal(entrant(1).nonce(), 6);
+    EXPECT_TRUE(entrants.renewed(entrant(1).nonce(), 5, now + 20s));
+    EXPECT_TRUE(entrants.take_lapsed(now + 15s).empty()) << "its holder trusts that answer";
 }
 
 TEST(Entrants, PartWithThoseOfASessionThatIsOver) {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "port/sentences.hpp"
-#include "stores/etcd/leaving.hpp"
 #include "stores/etcd/transactions.hpp"
 #include "stores/listed/note.hpp"
 
@@ -21,20 +20,20 @@ constexpr std::size_t most_together = most_operations / 3;
 }  // namespace
 
 /// Of too many the first ones come in, and whoever asked goes on with the others.
-Entering::Entering(const std::shared_ptr<Common>& common, std::span<const Contender> contenders,
-                   std::shared_ptr<Flight> flight)
-    : common_(common),
+Entering::Entering(const std::shared_ptr<Protocol>& protocol, std::span<const Contender> contenders,
+                   std::shared_ptr<Protocol::EntryFlight> flight)
+    : protocol_(protocol),
       contenders_(contenders.begin(), contenders.begin() + static_cast<std::ptrdiff_t>(std::min(
                                                                contenders.size(), most_together))),
       flight_(std::move(flight)),
-      deadline_(BootClock::now() + common->cluster().request_timeout) {}
+      deadline_(BootClock::now() + protocol->cluster().request_timeout) {}
 
 void Entering::start() {
-    const auto common = common_.lock();
-    for (const Contender& one : contenders_) slots_.push_back(common->slots.take(one.nonce));
-    if (!waits_alone()) return get_lease(*common);
-    common->turnstile.enter(contenders_[0].resource, [self = shared_from_this()] {
-        if (const auto alive = self->common_.lock()) self->get_lease(*alive);
+    const auto protocol = protocol_.lock();
+    for (const Contender& one : contenders_) slots_.push_back(protocol->slots.take(one.nonce));
+    if (!waits_alone()) return get_lease(*protocol);
+    protocol->turnstile.enter(contenders_[0].resource, [self = shared_from_this()] {
+        if (const auto alive = self->protocol_.lock()) self->get_lease(*alive);
     });
 }
 
@@ -50,25 +49,25 @@ std::size_t Entering::used_slots(const Result<std::vector<Entry>>& result) const
 }
 
 void Entering::complete(Result<std::vector<Entry>> result) {
-    if (const auto common = common_.lock()) {
-        if (waits_alone()) common->turnstile.is_through(contenders_[0].resource);
+    if (const auto protocol = protocol_.lock()) {
+        if (waits_alone()) protocol->turnstile.is_through(contenders_[0].resource);
         for (std::size_t i = used_slots(result); i < contenders_.size(); ++i) {
-            common->slots.give_back(contenders_[i].nonce);
+            protocol->slots.give_back(contenders_[i].nonce);
         }
     }
     flight_->complete(std::move(result));
 }
 
-void Entering::get_lease(Common& common) {
-    common.want_lease(contenders_.front().lease, line_start(contenders_.front().resource),
-                      [self = shared_from_this()](const Result<Lease>& lease) {
-                          if (!lease.ok()) return self->fail(lease.failure());
-                          self->lease_ = lease.value();
-                          self->name_keys();
-                          const auto alive = self->common_.lock();
-                          if (!alive) return;
-                          self->send(*alive, {self->contenders_.size(), self->waits_alone()});
-                      });
+void Entering::get_lease(Protocol& protocol) {
+    protocol.leases.want(contenders_.front().lease, line_start(contenders_.front().resource),
+                         [self = shared_from_this()](const Result<Lease>& lease) {
+                             if (!lease.ok()) return self->fail(lease.failure());
+                             self->lease_ = lease.value();
+                             self->name_keys();
+                             const auto alive = self->protocol_.lock();
+                             if (!alive) return;
+                             self->send(*alive, {self->contenders_.size(), self->waits_alone()});
+                         });
 }
 
 void Entering::name_keys() {
@@ -86,12 +85,12 @@ Failure Entering::in_conflict(std::size_t index, std::uint64_t capacity_ahead) c
     return conflict({.capacity = capacity_ahead}, {.capacity = contenders_[index].capacity});
 }
 
-void Entering::send(Common& common, Plan plan) {
-    common.submit(transaction(plan),
-                  [self = shared_from_this(), plan](Common& alive, Answer answer) {
-                      self->answered(alive, plan, std::move(answer));
-                  },
-                  {.deadline = deadline_});
+void Entering::send(Protocol& protocol, Plan plan) {
+    protocol.submit(transaction(plan),
+                    [self = shared_from_this(), plan](Protocol& alive, Answer answer) {
+                        self->answered(alive, plan, std::move(answer));
+                    },
+                    {.deadline = deadline_});
 }
 
 messages::TxnRequest Entering::transaction(Plan plan) const {
@@ -122,144 +121,145 @@ void Entering::see_all(Operations& operations) const {
     }
 }
 
-void Entering::answered(Common& common, Plan plan, Answer answer) {
+void Entering::answered(Protocol& protocol, Plan plan, Answer answer) {
     repeated_ = repeated_ || answer.repeated;
     if (answer.refusal == Refusal::lease_not_found) {
-        common.lease_over(lease_.id);
-        if (has_time()) return get_lease(common);
+        protocol.leases.over(lease_.id);
+        if (has_time()) return get_lease(protocol);
     }
     if (!answer.result.ok()) return fail(answer.result.failure());
     sent_ = answer.sent;
     const auto& response = answer.result.value();
-    if (response.succeeded()) return came_in(common, plan, response);
-    waits_alone() ? ask_why(common) : seen(common, response);
+    if (response.succeeded()) return came_in(protocol, plan, response);
+    waits_alone() ? ask_why(protocol) : seen(protocol, response);
 }
 
-void Entering::ask_why(Common& common) {
+void Entering::ask_why(Protocol& protocol) {
     messages::TxnRequest request;
     see_all(*request.mutable_success());
-    common.submit(std::move(request),
-                  [self = shared_from_this()](Common& alive, const Answer& answer) {
-                      // It may be there, by an earlier copy of its request.
-                      if (!answer.result.ok()) return self->fail_unknown(answer.result.failure());
-                      self->seen(alive, answer.result.value());
-                  },
-                  {.deadline = deadline_});
+    protocol.submit(std::move(request),
+                    [self = shared_from_this()](Protocol& alive, const Answer& answer) {
+                        // It may be there, by an earlier copy of its request.
+                        if (!answer.result.ok()) return self->fail_unknown(answer.result.failure());
+                        self->seen(alive, answer.result.value());
+                    },
+                    {.deadline = deadline_});
 }
 
-void Entering::came_in(Common& common, Plan plan, const messages::TxnResponse& response) {
+void Entering::came_in(Protocol& protocol, Plan plan, const messages::TxnResponse& response) {
     made_by_ = response.header().revision();
     const std::size_t admitted = plan.last_waits ? plan.count - 1 : plan.count;
-    for (std::size_t i = 0; i < admitted; ++i) add(common, member(i, made_by_), State::admitted);
-    if (!plan.last_waits) return finish(common);
-    last_came_in(common, plan, response);
+    for (std::size_t i = 0; i < admitted; ++i) add(protocol, entrant(i, made_by_), State::admitted);
+    if (!plan.last_waits) return finish(protocol);
+    last_came_in(protocol, plan, response);
 }
 
-void Entering::last_came_in(Common& common, Plan plan, const messages::TxnResponse& response) {
+void Entering::last_came_in(Protocol& protocol, Plan plan, const messages::TxnResponse& response) {
     const std::size_t last = plan.count - 1;
     const std::string start = line_start(contenders_[last].resource);
     const auto& pairs = response.responses(0).response_range().kvs();
-    auto line = seats_in(pairs, start);
+    auto line = line_in(pairs, start);
     // The one before it may be of another line, whose name begins like this one's, or be about to
     // leave because it disagrees with those before it.
     const bool hidden = line.size() < static_cast<std::size_t>(pairs.size());
     const bool disagrees = !line.empty() && line.back().capacity != contenders_[last].capacity;
-    if (is_exclusive(last) && (hidden || disagrees)) return list_last_line(common, plan);
-    line.push_back(seat(last));
-    judge_last(common, plan, line);
+    if (is_exclusive(last) && (hidden || disagrees)) return list_last_line(protocol, plan);
+    const Contender& own = contenders_[last];
+    line.push_back({.node = keys_[last], .weight = own.weight, .capacity = own.capacity});
+    judge_last(protocol, plan, line);
 }
 
-void Entering::list_last_line(Common& common, Plan plan) {
+void Entering::list_last_line(Protocol& protocol, Plan plan) {
     messages::TxnRequest request;
     const std::string start = line_start(contenders_[plan.count - 1].resource);
     *request.add_success() = list(start, made_by_);
-    common.submit(std::move(request),
-                  [self = shared_from_this(), plan, start](Common& alive, const Answer& answer) {
-                      if (!answer.result.ok()) return self->fail_unknown(answer.result.failure());
-                      const auto& pairs = answer.result.value().responses(0).response_range().kvs();
-                      self->judge_last(alive, plan, seats_in(pairs, start));
-                  },
-                  {.deadline = deadline_});
+    protocol.submit(
+        std::move(request),
+        [self = shared_from_this(), plan, start](Protocol& alive, const Answer& answer) {
+            if (!answer.result.ok()) return self->fail_unknown(answer.result.failure());
+            const auto& pairs = answer.result.value().responses(0).response_range().kvs();
+            self->judge_last(alive, plan, line_in(pairs, start));
+        },
+        {.deadline = deadline_});
 }
 
-void Entering::judge_last(Common& common, Plan plan, const std::vector<Seat>& line) {
+void Entering::judge_last(Protocol& protocol, Plan plan, const std::vector<Neighbour>& line) {
     const std::size_t last = plan.count - 1;
-    Member own = member(last, made_by_);
-    const auto judgement = judge(line, own.node);
+    Entrant own = entrant(last, made_by_);
+    const auto judgement = listed::judge(line, own.node);
     switch (judgement.verdict) {
         case Verdict::admitted:
-            add(common, std::move(own), State::admitted);
-            return finish(common);
+            add(protocol, std::move(own), State::admitted);
+            return finish(protocol);
         case Verdict::waits:
-            return last_waits(common, last, judgement);
+            return last_waits(protocol, last, judgement);
         case Verdict::conflict:
-            return last_disagrees(common, plan, judgement);
+            return last_disagrees(protocol, plan, judgement);
         case Verdict::absent:
             // Somebody has removed it, or its lease has ended, between the two.
-            return take_out(common, plan.count, std::vector<Entry>{});
+            return take_out(protocol, plan.count, std::vector<Entry>{});
     }
 }
 
-void Entering::last_waits(Common& common, std::size_t last, const Judgement& judgement) {
-    Member own = member(last, made_by_);
-    own.watched = Common::watched_by(own.node, judgement);
-    own.listed_at = made_by_;
-    add(common, std::move(own), State::waiting);
-    finish(common);
+void Entering::last_waits(Protocol& protocol, std::size_t last, const Judgement& judgement) {
+    Entrant own = entrant(last, made_by_);
+    protocol.lines.place(own, judgement, made_by_);
+    add(protocol, std::move(own), State::waiting);
+    finish(protocol);
 }
 
 /// Taken out while those are there that it disagrees with, and only then. Else it may be the first
 /// by now, by which others are judged: then it stays.
-void Entering::last_disagrees(Common& common, Plan plan, const Judgement& judgement) {
+void Entering::last_disagrees(Protocol& protocol, Plan plan, const Judgement& judgement) {
     const std::size_t last = plan.count - 1;
     messages::TxnRequest request;
     *request.add_compare() = made_by(keys_[last], made_by_);
     *request.add_compare() = made_by(judgement.barred_by.node, judgement.barred_by.order);
-    *request.add_success() = remove(keys_[last]);
+    *request.add_success() = delete_key(keys_[last]);
     *request.add_failure() = list(line_start(contenders_[last].resource), made_by_);
-    common.submit(
+    protocol.submit(
         std::move(request),
-        [self = shared_from_this(), plan, judgement](Common& alive, const Answer& answer) {
+        [self = shared_from_this(), plan, judgement](Protocol& alive, const Answer& answer) {
             self->last_taken_out(alive, plan, judgement, answer);
         },
         {.deadline = deadline_});
 }
 
-void Entering::last_taken_out(Common& common, Plan plan, const Judgement& judgement,
+void Entering::last_taken_out(Protocol& protocol, Plan plan, const Judgement& judgement,
                               const Answer& answer) {
     const std::size_t last = plan.count - 1;
     const Failure refused = in_conflict(last, judgement.capacity_ahead);
-    if (!answer.result.ok()) return take_out(common, plan.count, refused);
+    if (!answer.result.ok()) return take_out(protocol, plan.count, refused);
     const auto& response = answer.result.value();
-    if (response.succeeded()) return take_out(common, last, refused);
+    if (response.succeeded()) return take_out(protocol, last, refused);
     sent_ = answer.sent;
     const std::string start = line_start(contenders_[last].resource);
-    const auto line = seats_in(response.responses(0).response_range().kvs(), start);
-    const bool there = std::ranges::find(line, keys_[last], &Seat::node) != line.end();
+    const auto line = line_in(response.responses(0).response_range().kvs(), start);
+    const bool there = std::ranges::find(line, keys_[last], &Neighbour::node) != line.end();
     // Else an earlier copy of the request has done it.
-    there ? judge_last(common, plan, line) : take_out(common, last, refused);
+    there ? judge_last(protocol, plan, line) : take_out(protocol, last, refused);
 }
 
 /// Nothing was written. The answer tells who is there instead.
-void Entering::seen(Common& common, const messages::TxnResponse& response) {
+void Entering::seen(Protocol& protocol, const messages::TxnResponse& response) {
     seen_at_ = response.header().revision();
     if (is_guarded(response)) return fail(withdrawn());
-    const Lines lines = lines_in(response);
-    if (change_slots(common, lines)) return look(common, lines);
+    const Lists lines = lines_in(response);
+    if (change_slots(protocol, lines)) return look(protocol, lines);
     const bool there =
-        std::ranges::find(lines.front(), keys_[0], &Seat::node) != lines.front().end();
-    if (there) return found(common, lines);
-    look(common, lines);
+        std::ranges::find(lines.front(), keys_[0], &Neighbour::node) != lines.front().end();
+    if (there) return found(protocol, lines);
+    look(protocol, lines);
 }
 
 /// Where a key of this client is there that it does not know of any more. Whether it was so.
-bool Entering::change_slots(Common& common, const Lines& lines) {
+bool Entering::change_slots(Protocol& protocol, const Lists& lines) {
     bool changed = false;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
-        const auto own = std::ranges::find(lines[i], keys_[i], &Seat::node);
+        const auto own = std::ranges::find(lines[i], keys_[i], &Neighbour::node);
         if (own == lines[i].end() || own->nonce == contenders_[i].nonce) continue;
-        common.slots.retire(contenders_[i].nonce);
-        slots_[i] = common.slots.take(contenders_[i].nonce);
+        protocol.slots.retire(contenders_[i].nonce);
+        slots_[i] = protocol.slots.take(contenders_[i].nonce);
         changed = true;
     }
     if (changed) name_keys();
@@ -274,70 +274,62 @@ bool Entering::is_guarded(const messages::TxnResponse& response) const {
     return false;
 }
 
-Entering::Lines Entering::lines_in(const messages::TxnResponse& response) const {
-    Lines lines;
+Entering::Lists Entering::lines_in(const messages::TxnResponse& response) const {
+    Lists lists;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
         const auto& listed = response.responses(static_cast<int>(2 * i + 1)).response_range();
-        lines.push_back(seats_in(listed.kvs(), line_start(contenders_[i].resource)));
+        lists.push_back(line_in(listed.kvs(), line_start(contenders_[i].resource)));
     }
-    return lines;
+    return lists;
 }
 
 /// An earlier copy of the request has done it, or it was entered before.
-void Entering::found(Common& common, const Lines& lines) {
+void Entering::found(Protocol& protocol, const Lists& lines) {
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
-        const auto own = std::ranges::find(lines[i], keys_[i], &Seat::node);
+        const auto own = std::ranges::find(lines[i], keys_[i], &Neighbour::node);
         if (own == lines[i].end()) break;
-        const auto judgement = judge(lines[i], own->node);
-        Member known = member(i, own->order);
+        const auto judgement = listed::judge(lines[i], own->node);
+        Entrant known = entrant(i, own->order);
         if (judgement.verdict == Verdict::admitted) {
-            add(common, std::move(known), State::admitted);
+            add(protocol, std::move(known), State::admitted);
             continue;
         }
         if (judgement.verdict == Verdict::conflict) {
             made_by_ = own->order;
-            return last_disagrees(common, {i + 1, true}, judgement);
+            return last_disagrees(protocol, {i + 1, true}, judgement);
         }
         if (known.contender.patience == Patience::none) {
             made_by_ = own->order;
-            return take_out(common, i + 1, std::vector<Entry>{});
+            return take_out(protocol, i + 1, std::vector<Entry>{});
         }
-        known.watched = Common::watched_by(known.node, judgement);
-        known.listed_at = seen_at_;
-        add(common, std::move(known), State::waiting);
+        protocol.lines.place(known, judgement, seen_at_);
+        add(protocol, std::move(known), State::waiting);
         break;
     }
-    finish(common);
+    finish(protocol);
 }
 
 /// Where they would stand, each at the end of its line.
-void Entering::look(Common& common, const Lines& lines) {
+void Entering::look(Protocol& protocol, const Lists& lines) {
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
         const Contender& one = contenders_[i];
-        std::vector<Seat> joined = lines[i];
-        joined.push_back(seat(i));
-        const auto judgement = judge(joined, keys_[i]);
+        const auto judgement = listed::judge_newcomer(lines[i], one);
         if (judgement.verdict == Verdict::conflict) {
             return fail(in_conflict(i, judgement.capacity_ahead));
         }
         if (judgement.verdict == Verdict::admitted) continue;
         if (one.patience == Patience::none) return finish_gone();
-        return send(common, {i + 1, true});
+        return send(protocol, {i + 1, true});
     }
     if (!has_time()) {
         return fail({errc::unreachable, Effect::none,
-                     common.cluster().shown() +
+                     protocol.cluster().shown() +
                          ": others came in between, again and again; try once more"});
     }
-    send(common, {contenders_.size(), false});
+    send(protocol, {contenders_.size(), false});
 }
 
-Seat Entering::seat(std::size_t index) const {
-    const Contender& one = contenders_[index];
-    return {.node = keys_[index], .weight = one.weight, .capacity = one.capacity};
-}
-
-Member Entering::member(std::size_t index, std::int64_t made_by) const {
+Entrant Entering::entrant(std::size_t index, std::int64_t made_by) const {
     const Contender& one = contenders_[index];
     return {.contender = one,
             .path = line_start(one.resource),
@@ -348,37 +340,37 @@ Member Entering::member(std::size_t index, std::int64_t made_by) const {
             .doubted = repeated_};
 }
 
-void Entering::add(Common& common, Member member, State state) {
-    member.admitted = state == State::admitted;
-    Entry entry{.ticket = member.ticket(), .standing = {.state = state}};
-    if (member.admitted) entry.standing.fence = member.fence;
-    entry.standing.counted_from = lease_.counted_from(sent_, member.contender.lease);
-    common.roster.add(std::move(member));
+void Entering::add(Protocol& protocol, Entrant entrant, State state) {
+    entrant.admitted = state == State::admitted;
+    Entry entry{.ticket = entrant.ticket(), .standing = {.state = state}};
+    if (entrant.admitted) entry.standing.fence = entrant.fence;
+    entry.standing.counted_from = lease_.counted_from(sent_, entrant.contender.lease);
+    protocol.lines.entrants.add(std::move(entrant));
     entries_.push_back(std::move(entry));
 }
 
 /// So many of them. It is answered when nothing of them is left.
-void Entering::take_out(Common& common, std::size_t count, Result<std::vector<Entry>> result) {
+void Entering::take_out(Protocol& protocol, std::size_t count, Result<std::vector<Entry>> result) {
     after_ = std::move(result);
     to_take_out_ = count;
     if (count == 0) return taken_out();
-    for (std::size_t i = 0; i < count; ++i) remove_key(common, i);
+    for (std::size_t i = 0; i < count; ++i) remove_key(protocol, i);
 }
 
 /// Exactly this incarnation: a copy of the request that comes late must not end the next one of
 /// this client in the same slot.
-void Entering::remove_key(Common& common, std::size_t index) {
-    const auto known = common.forget(contenders_[index].nonce);
+void Entering::remove_key(Protocol& protocol, std::size_t index) {
+    const auto known = protocol.lines.forget(contenders_[index].nonce);
     const std::int64_t made = known ? static_cast<std::int64_t>(known->fence) : made_by_;
     messages::TxnRequest request;
     *request.add_compare() = made_by(keys_[index], made);
-    *request.add_success() = remove(keys_[index]);
-    common.submit(std::move(request),
-                  [self = shared_from_this()](Common&, const Answer& answer) {
-                      if (!answer.result.ok()) self->not_taken_out_ = answer.result.failure();
-                      if (--self->to_take_out_ == 0) self->taken_out();
-                  },
-                  {.deadline = deadline_});
+    *request.add_success() = delete_key(keys_[index]);
+    protocol.submit(std::move(request),
+                    [self = shared_from_this()](Protocol&, const Answer& answer) {
+                        if (!answer.result.ok()) self->not_taken_out_ = answer.result.failure();
+                        if (--self->to_take_out_ == 0) self->taken_out();
+                    },
+                    {.deadline = deadline_});
 }
 
 void Entering::taken_out() {
@@ -388,10 +380,10 @@ void Entering::taken_out() {
     finish_gone();
 }
 
-void Entering::finish(Common& common) {
+void Entering::finish(Protocol& protocol) {
     // It may have ended before the contenders were known to be in it.
-    if (!common.leases.find_by_id(lease_.id)) {
-        common.lease_over(lease_.id);
+    if (!protocol.leases.find_by_id(lease_.id)) {
+        protocol.leases.over(lease_.id);
         return finish_gone();
     }
     complete(std::move(entries_));
@@ -403,9 +395,9 @@ void Entering::finish_gone() {
 
 /// A copy of the request may still arrive, and find room: a guard is put before each of them.
 void Entering::bar(std::size_t index) {
-    const auto common = common_.lock();
-    if (!common || index == contenders_.size()) return complete(gone());
-    leave_line(common, {contenders_[index].resource, contenders_[index].nonce, {}})
+    const auto protocol = protocol_.lock();
+    if (!protocol || index == contenders_.size()) return complete(gone());
+    protocol->leave({contenders_[index].resource, contenders_[index].nonce, {}})
         .then([self = shared_from_this(), index](const Result<Standing>& result) {
             if (!result.ok()) return self->fail(result.failure());
             self->bar(index + 1);
@@ -425,6 +417,10 @@ void Entering::fail(Failure failure) {
 void Entering::fail_unknown(Failure failure) {
     failure.effect = Effect::unknown;
     fail(std::move(failure));
+}
+
+void Protocol::enter(std::span<const Contender> contenders, std::shared_ptr<EntryFlight> flight) {
+    std::make_shared<Entering>(shared_from_this(), contenders, std::move(flight))->start();
 }
 
 }  // namespace holdfast::inline v0::etcd

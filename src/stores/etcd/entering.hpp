@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "stores/etcd/common.hpp"
+#include "stores/etcd/protocol.hpp"
 
 namespace holdfast::inline v0::etcd {
 
@@ -19,19 +19,17 @@ namespace holdfast::inline v0::etcd {
 ///
 /// A transaction may be repeated: who is there already is found, and so is the guard of whoever was
 /// taken out before. One that uses the resource as something else is taken out only while it is not
-/// the first: see judge().
+/// the first: see listed::judge().
 class Entering : public std::enable_shared_from_this<Entering> {
 public:
-    using Flight = holdfast::Flight<std::vector<Entry>>;
-
-    Entering(const std::shared_ptr<Common>& common, std::span<const Contender> contenders,
-             std::shared_ptr<Flight> flight);
+    Entering(const std::shared_ptr<Protocol>& protocol, std::span<const Contender> contenders,
+             std::shared_ptr<Protocol::EntryFlight> flight);
 
     void start();
 
 private:
     using Answer = EtcdWire::AnswerTo<messages::TxnRequest>;
-    using Lines = std::vector<std::vector<Seat>>;
+    using Lists = std::vector<std::vector<Neighbour>>;  ///< the line of each
     using Operations = google::protobuf::RepeatedPtrField<messages::RequestOp>;
 
     /// What the present transaction puts: so many, the last of which may have to wait.
@@ -42,39 +40,37 @@ private:
 
     /// It is one, and stands in line if it must.
     bool waits_alone() const;
-    void get_lease(Common& common);
-    void send(Common& common, Plan plan);
+    void get_lease(Protocol& protocol);
+    void send(Protocol& protocol, Plan plan);
     messages::TxnRequest transaction(Plan plan) const;
     void see_all(Operations& operations) const;
-    void answered(Common& common, Plan plan, Answer answer);
-    void ask_why(Common& common);
-    void came_in(Common& common, Plan plan, const messages::TxnResponse& response);
-    void last_came_in(Common& common, Plan plan, const messages::TxnResponse& response);
-    void list_last_line(Common& common, Plan plan);
-    void judge_last(Common& common, Plan plan, const std::vector<Seat>& line);
-    void last_waits(Common& common, std::size_t last, const Judgement& judgement);
-    void last_disagrees(Common& common, Plan plan, const Judgement& judgement);
-    void last_taken_out(Common& common, Plan plan, const Judgement& judgement,
+    void answered(Protocol& protocol, Plan plan, Answer answer);
+    void ask_why(Protocol& protocol);
+    void came_in(Protocol& protocol, Plan plan, const messages::TxnResponse& response);
+    void last_came_in(Protocol& protocol, Plan plan, const messages::TxnResponse& response);
+    void list_last_line(Protocol& protocol, Plan plan);
+    void judge_last(Protocol& protocol, Plan plan, const std::vector<Neighbour>& line);
+    void last_waits(Protocol& protocol, std::size_t last, const Judgement& judgement);
+    void last_disagrees(Protocol& protocol, Plan plan, const Judgement& judgement);
+    void last_taken_out(Protocol& protocol, Plan plan, const Judgement& judgement,
                         const Answer& answer);
-    void seen(Common& common, const messages::TxnResponse& response);
-    bool change_slots(Common& common, const Lines& lines);
+    void seen(Protocol& protocol, const messages::TxnResponse& response);
+    bool change_slots(Protocol& protocol, const Lists& lines);
     bool is_guarded(const messages::TxnResponse& response) const;
-    Lines lines_in(const messages::TxnResponse& response) const;
-    void found(Common& common, const Lines& lines);
-    void look(Common& common, const Lines& lines);
+    Lists lines_in(const messages::TxnResponse& response) const;
+    void found(Protocol& protocol, const Lists& lines);
+    void look(Protocol& protocol, const Lists& lines);
 
     void name_keys();
-    /// At the end of its line.
-    Seat seat(std::size_t index) const;
     /// Its weight leaves no room for anybody: who is next before it is all that matters.
     bool is_exclusive(std::size_t index) const;
     Failure in_conflict(std::size_t index, std::uint64_t capacity_ahead) const;
-    Member member(std::size_t index, std::int64_t made_by) const;
-    void add(Common& common, Member member, Standing::State state);
-    void take_out(Common& common, std::size_t count, Result<std::vector<Entry>> result);
-    void remove_key(Common& common, std::size_t index);
+    Entrant entrant(std::size_t index, std::int64_t made_by) const;
+    void add(Protocol& protocol, Entrant entrant, Standing::State state);
+    void take_out(Protocol& protocol, std::size_t count, Result<std::vector<Entry>> result);
+    void remove_key(Protocol& protocol, std::size_t index);
     void taken_out();
-    void finish(Common& common);
+    void finish(Protocol& protocol);
     void complete(Result<std::vector<Entry>> result);
     std::size_t used_slots(const Result<std::vector<Entry>>& result) const;
     void finish_gone();
@@ -84,9 +80,9 @@ private:
     void fail_unknown(Failure failure);
     bool has_time() const { return BootClock::now() < deadline_; }
 
-    const std::weak_ptr<Common> common_;
+    const std::weak_ptr<Protocol> protocol_;
     const std::vector<Contender> contenders_;
-    const std::shared_ptr<Flight> flight_;
+    const std::shared_ptr<Protocol::EntryFlight> flight_;
     const Moment deadline_;
     std::vector<std::uint64_t> slots_;  ///< one for each
     std::vector<std::string> keys_;     ///< with them, and the lease

@@ -109,6 +109,13 @@ bool is_hopeless(const grpc::Status& status) {
            std::ranges::any_of(hopeless, [&](auto what) { return says(status, what); });
 }
 
+Failure unproved(const Cluster& cluster) {
+    return {errc::unreachable, Effect::none,
+            cluster.shown() +
+                ": its members change their leader again and again; check that they reach each "
+                "other"};
+}
+
 Failure failure_of(const grpc::Status& status, const Cluster& cluster) {
     const std::string who = cluster.shown() + ": ";
     const std::string said = net::without_secret(status.error_message(), cluster.password);

@@ -31,6 +31,8 @@ bool is_unsent(const grpc::Status& status);
 /// certificate, say.
 bool is_hopeless(const grpc::Status& status);
 
+/// That leaders changed for as long as a request may take.
+Failure unproved(const Cluster& cluster);
 /// In a sentence. The effect is none.
 Failure failure_of(const grpc::Status& status, const Cluster& cluster);
 

@@ -1,9 +1,8 @@
-#include "stores/etcd/leaving.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "port/sentences.hpp"
+#include "stores/etcd/protocol.hpp"
 #include "stores/etcd/transactions.hpp"
 
 namespace holdfast::inline v0::etcd {
@@ -14,24 +13,16 @@ using Answer = EtcdWire::AnswerTo<messages::TxnRequest>;
 using Deleted = EtcdWire::AnswerTo<messages::DeleteRangeRequest>;
 using LeaveFlight = std::shared_ptr<Flight<Standing>>;
 using State = Standing::State;
-using Verdict = Judgement::Verdict;
-
-/// Where a key stands in its line.
-State state_in(const std::vector<Seat>& line, std::string_view key) {
-    const Verdict verdict = judge(line, key).verdict;
-    if (verdict == Verdict::absent) return State::gone;
-    return verdict == Verdict::admitted ? State::admitted : State::waiting;
-}
 
 /// Ends a hold of this client by its key alone, which costs a server less than a transaction. Its
 /// slot is used again only when this was sent once, and answered: so no copy of it can meet another
 /// contender.
-void end_hold(Common& common, const PlaceText& place, const Nonce& nonce,
+void end_hold(Protocol& protocol, const Incarnation& place, const Nonce& nonce,
               const LeaveFlight& flight) {
     messages::DeleteRangeRequest request;
     request.set_key(place.node);
-    const Moment until = common.end_of_interest(place.session);
-    const auto ended = [nonce, flight](Common& alive, const Deleted& answer) {
+    const Moment until = protocol.leases.end_of_interest(place.session);
+    const auto ended = [nonce, flight](Protocol& alive, const Deleted& answer) {
         const bool may_still_come = !answer.result.ok() || answer.repeated;
         if (may_still_come) {
             alive.slots.retire(nonce);
@@ -44,66 +35,68 @@ void end_hold(Common& common, const PlaceText& place, const Nonce& nonce,
             return flight->complete(perhaps_done(alive.cluster().shown()));
         flight->complete(Standing{.state = was_there ? State::admitted : State::gone});
     };
-    common.submit(std::move(request), ended, {.deadline = until});
+    protocol.submit(std::move(request), ended, {.deadline = until});
 }
 
 /// Ends exactly this incarnation, and finds out where it stood.
-void end_place(Common& common, const PlaceText& place, const Nonce& nonce,
+void end_place(Protocol& protocol, const Incarnation& place, const Nonce& nonce,
                const LeaveFlight& flight) {
     const std::string start = line_start(resource_of(place.node).value_or(""));
     messages::TxnRequest request;
     *request.add_compare() = made_by(place.node, place.made_by);
     *request.add_success() = list(start, place.made_by);
-    *request.add_success() = remove(place.node);
-    common.submit(
-        std::move(request),
-        [place, nonce, start, flight](Common& alive, const Answer& answer) {
-            if (!answer.result.ok()) return flight->complete(answer.result.failure());
-            const auto& response = answer.result.value();
-            alive.slots.give_back(nonce);
-            if (!response.succeeded()) {
-                if (answer.repeated) return flight->complete(perhaps_done(alive.cluster().shown()));
-                return flight->complete(Standing{});
-            }
-            const auto& pairs = response.responses(0).response_range().kvs();
-            flight->complete(Standing{.state = state_in(seats_in(pairs, start), place.node)});
-        },
-        {.deadline = common.end_of_interest(place.session)});
+    *request.add_success() = delete_key(place.node);
+    protocol.submit(std::move(request),
+                    [place, nonce, start, flight](Protocol& alive, const Answer& answer) {
+                        if (!answer.result.ok()) return flight->complete(answer.result.failure());
+                        const auto& response = answer.result.value();
+                        alive.slots.give_back(nonce);
+                        if (!response.succeeded()) {
+                            if (answer.repeated)
+                                return flight->complete(perhaps_done(alive.cluster().shown()));
+                            return flight->complete(Standing{});
+                        }
+                        const auto& pairs = response.responses(0).response_range().kvs();
+                        flight->complete(
+                            Standing{.state = listed::state_in(line_in(pairs, start), place.node)});
+                    },
+                    {.deadline = protocol.leases.end_of_interest(place.session)});
 }
 
 /// All keys with the nonce in the list of a line.
-std::vector<Seat> with_nonce(const std::vector<Seat>& line, const Nonce& nonce) {
-    std::vector<Seat> found;
+std::vector<Neighbour> with_nonce(const std::vector<Neighbour>& line, const Nonce& nonce) {
+    std::vector<Neighbour> found;
     std::ranges::copy_if(line, std::back_inserter(found),
-                         [&](const Seat& seat) { return seat.nonce == nonce; });
+                         [&](const Neighbour& one) { return one.nonce == nonce; });
     return found;
 }
 
 /// Whatever has come in is in the list, and whatever comes later finds the guard.
-void end_found(Common& common, const std::vector<Seat>& line, const Nonce& nonce,
+void end_found(Protocol& protocol, const std::vector<Neighbour>& line, const Nonce& nonce,
                const LeaveFlight& flight) {
-    const auto seats = with_nonce(line, nonce);
-    if (seats.empty()) {
-        common.slots.give_back(nonce);
+    const auto found = with_nonce(line, nonce);
+    if (found.empty()) {
+        protocol.slots.give_back(nonce);
         return flight->complete(Standing{});
     }
-    const State stood = state_in(line, seats.front().node);
+    const State stood = listed::state_in(line, found.front().node);
     messages::TxnRequest request;
-    for (const Seat& seat : seats) {
-        *request.add_compare() = made_by(seat.node, seat.order);
-        *request.add_success() = remove(seat.node);
+    for (const Neighbour& one : found) {
+        *request.add_compare() = made_by(one.node, one.order);
+        *request.add_success() = delete_key(one.node);
     }
-    common.submit(std::move(request), [nonce, stood, flight](Common& alive, const Answer& answer) {
-        if (!answer.result.ok()) return flight->complete(answer.result.failure());
-        alive.slots.give_back(nonce);
-        flight->complete(Standing{.state = stood});
-    });
+    protocol.submit(std::move(request),
+                    [nonce, stood, flight](Protocol& alive, const Answer& answer) {
+                        if (!answer.result.ok()) return flight->complete(answer.result.failure());
+                        alive.slots.give_back(nonce);
+                        flight->complete(Standing{.state = stood});
+                    });
 }
 
 /// Its enter was never answered, or not each time: it may have come in, or may yet.
-void leave_unanswered(Common& common, const Ticket& ticket, const LeaveFlight& flight) {
-    common.want_guard_lease([weak = common.weak_from_this(), ticket,
-                             flight](const Result<Lease>& lease) {
+void leave_unanswered(Protocol& protocol, const Ticket& ticket, const LeaveFlight& flight) {
+    protocol.leases.want_for_guard([weak = protocol.weak_from_this(), ticket,
+                                    flight](const Result<Lease>& lease) {
         const auto alive = weak.lock();
         if (!alive) return;
         if (!lease.ok()) return flight->complete(lease.failure());
@@ -114,31 +107,31 @@ void leave_unanswered(Common& common, const Ticket& ticket, const LeaveFlight& f
         *request.add_success() = list(start);
         const std::int64_t id = lease.value().id;
         alive->submit(
-            std::move(request), [ticket, start, id, flight](Common& later, const Answer& answer) {
+            std::move(request), [ticket, start, id, flight](Protocol& later, const Answer& answer) {
                 // Whoever asked tries again, with another one.
-                if (answer.refusal == Refusal::lease_not_found) later.leases.forget(id);
+                if (answer.refusal == Refusal::lease_not_found) later.leases.forget_for_guard(id);
                 if (!answer.result.ok()) return flight->complete(answer.result.failure());
                 const auto& pairs = answer.result.value().responses(1).response_range().kvs();
-                end_found(later, seats_in(pairs, start), ticket.nonce, flight);
+                end_found(later, line_in(pairs, start), ticket.nonce, flight);
             });
     });
 }
 
 }  // namespace
 
-Pending<Standing> leave_line(const std::shared_ptr<Common>& common, const Ticket& ticket) {
-    const auto flight = std::make_shared<Flight<Standing>>(common->wire);
-    auto place = place_in(ticket.place);
-    const auto member = common->forget(ticket.nonce);
+Pending<Standing> Protocol::leave(const Ticket& ticket) {
+    const auto flight = std::make_shared<Flight<Standing>>(wire_);
+    auto place = listed::incarnation_in(ticket.place);
+    const auto entrant = lines.forget(ticket.nonce);
     // It may have been bound to another lease since.
-    if (place && member) place->session = member->session;
-    const bool may_still_come = ticket.place.empty() || (member && member->doubted);
+    if (place && entrant) place->session = entrant->session;
+    const bool may_still_come = ticket.place.empty() || (entrant && entrant->doubted);
     if (may_still_come) {
-        leave_unanswered(*common, ticket, flight);
-    } else if (place && member && member->admitted) {
-        end_hold(*common, *place, ticket.nonce, flight);
+        leave_unanswered(*this, ticket, flight);
+    } else if (place && entrant && entrant->admitted) {
+        end_hold(*this, *place, ticket.nonce, flight);
     } else if (place) {
-        end_place(*common, *place, ticket.nonce, flight);
+        end_place(*this, *place, ticket.nonce, flight);
     } else {
         return Standing{};
     }

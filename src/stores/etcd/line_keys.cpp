@@ -62,37 +62,37 @@ std::string end_of(std::string start) {
     return start;
 }
 
-std::optional<Seat> seat_of(const messages::KeyValue& pair, std::string_view start) {
+std::optional<Neighbour> neighbour_of(const messages::KeyValue& pair, std::string_view start) {
     const std::string_view key = pair.key();
     if (!key.starts_with(start) || pair.lease() == 0) return std::nullopt;
     const std::string_view name = key.substr(start.size());
-    Seat seat{.node = pair.key(), .order = pair.create_revision()};
+    Neighbour neighbour{.node = pair.key(), .order = pair.create_revision()};
     // Exclusive, whatever its value.
     std::string theirs;
     append_hexadecimal(theirs, static_cast<std::uint64_t>(pair.lease()));
-    if (name == theirs) return seat;
+    if (name == theirs) return neighbour;
     const auto dash = name.find('-');
     const auto note = listed::note_in(pair.value());
     if (dash == std::string_view::npos || !note) return std::nullopt;
     if (!is_hexadecimal(name.substr(0, dash)) || !is_hexadecimal(name.substr(dash + 1))) {
         return std::nullopt;
     }
-    seat.nonce = note->nonce;
-    seat.weight = note->weight;
-    seat.capacity = note->capacity;
-    return seat;
+    neighbour.nonce = note->nonce;
+    neighbour.weight = note->weight;
+    neighbour.capacity = note->capacity;
+    return neighbour;
 }
 
-std::vector<Seat> seats_in(const Pairs& pairs, std::string_view start) {
-    std::vector<Seat> seats;
+std::vector<Neighbour> line_in(const Pairs& pairs, std::string_view start) {
+    std::vector<Neighbour> line;
     for (const messages::KeyValue& pair : pairs) {
-        if (auto seat = seat_of(pair, start)) seats.push_back(*std::move(seat));
+        if (auto neighbour = neighbour_of(pair, start)) line.push_back(*std::move(neighbour));
     }
     // Several that came in one transaction have one revision, and are ordered by their keys then.
-    std::ranges::sort(seats, [](const Seat& left, const Seat& right) {
+    std::ranges::sort(line, [](const Neighbour& left, const Neighbour& right) {
         return std::tie(left.order, left.node) < std::tie(right.order, right.node);
     });
-    return seats;
+    return line;
 }
 
 }  // namespace holdfast::inline v0::etcd

@@ -8,12 +8,12 @@
 
 #include "port/contender.hpp"
 #include "stores/etcd/etcd.pb.h"
-#include "stores/listed/seat.hpp"
+#include "stores/listed/neighbour.hpp"
 
 namespace holdfast::inline v0::etcd {
 
 namespace messages = ::holdfast_etcd;
-using listed::Seat;
+using listed::Neighbour;
 
 /// The keys of a resource, as Go's concurrency.Mutex and `etcdctl lock` have them: its name, a
 /// slash and what tells the contender: the lease in hexadecimal digits and, of ours, the slot (see
@@ -34,10 +34,10 @@ std::string end_of(std::string start);
 /// revision. Nothing when it is none: what has a further slash belongs to another line, and what is
 /// bound to no lease is nobody's. Theirs is bound to the lease that it names; ours may have been
 /// bound to another one since.
-std::optional<Seat> seat_of(const messages::KeyValue& pair, std::string_view start);
+std::optional<Neighbour> neighbour_of(const messages::KeyValue& pair, std::string_view start);
 
 using Pairs = google::protobuf::RepeatedPtrField<messages::KeyValue>;
 /// Those among them, in order.
-std::vector<Seat> seats_in(const Pairs& pairs, std::string_view start);
+std::vector<Neighbour> line_in(const Pairs& pairs, std::string_view start);
 
 }  // namespace holdfast::inline v0::etcd

@@ -1,10 +1,9 @@
-#include "stores/etcd/listing.hpp"
-
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
 
+#include "stores/etcd/protocol.hpp"
 #include "stores/etcd/transactions.hpp"
 #include "stores/listed/note.hpp"
 
@@ -27,18 +26,18 @@ public:
         : flight_(std::move(flight)), prefix_(std::move(prefix)) {}
 
     /// Their keys begin like this.
-    void start(Common& common, const std::string& keys) {
+    void start(Protocol& protocol, const std::string& keys) {
         messages::RangeRequest request = list(keys).request_range();
         // Of the empty one: from the first key that there can be.
         if (keys.empty()) request.set_key(std::string(1, '\0'));
-        common.submit(std::move(request),
-                      [self = shared_from_this()](Common& alive, const auto& answer) {
-                          if (!answer.result.ok()) {
-                              return self->flight_->complete(answer.result.failure());
-                          }
-                          self->take(answer.result.value().kvs());
-                          self->ask_leases(alive);
-                      });
+        protocol.submit(std::move(request),
+                        [self = shared_from_this()](Protocol& alive, const auto& answer) {
+                            if (!answer.result.ok()) {
+                                return self->flight_->complete(answer.result.failure());
+                            }
+                            self->take(answer.result.value().kvs());
+                            self->ask_leases(alive);
+                        });
     }
 
 private:
@@ -47,14 +46,14 @@ private:
             const auto resource = resource_of(pair.key());
             // A contender's key begins with the prefix also where its resource's name does not.
             if (!resource || !resource->starts_with(prefix_)) continue;
-            auto seat = seat_of(pair, line_start(*resource));
-            if (!seat) continue;
-            lines_[*resource].push_back({*std::move(seat), pair});
+            auto neighbour = neighbour_of(pair, line_start(*resource));
+            if (!neighbour) continue;
+            lines_[*resource].push_back({*std::move(neighbour), pair});
             left_.try_emplace(pair.lease(), -1ms);
         }
     }
 
-    void ask_leases(Common& common) {
+    void ask_leases(Protocol& protocol) {
         std::vector<std::int64_t> leases;
         for (const auto& [lease, left] : left_) {
             if (leases.size() < most_leases) leases.push_back(lease);
@@ -64,8 +63,8 @@ private:
         for (const std::int64_t lease : leases) {
             messages::LeaseTimeToLiveRequest request;
             request.set_id(lease);
-            common.submit(std::move(request), [self = shared_from_this(), lease](
-                                                  Common&, const auto& answer) {
+            protocol.submit(std::move(request), [self = shared_from_this(), lease](
+                                                    Protocol&, const auto& answer) {
                 if (answer.result.ok()) {
                     const auto left = std::max<std::int64_t>(answer.result.value().ttl(), 0);
                     self->left_[lease] = std::chrono::seconds{left};
@@ -82,22 +81,24 @@ private:
     }
 
     struct Found {
-        Seat seat;
+        Neighbour neighbour;
         messages::KeyValue pair;
     };
 
     Line line_of(const std::string& resource, std::vector<Found>& found) const {
-        std::ranges::sort(found, {}, [](const Found& one) { return one.seat.order; });
-        std::vector<Seat> seats;
-        seats.reserve(found.size());
-        for (const Found& one : found) seats.push_back(one.seat);
-        const std::size_t admitted = listed::admitted_in(seats);
-        Line line{
-            .resource = resource, .capacity = seats.front().capacity, .holders = {}, .waiters = {}};
+        std::ranges::sort(found, {}, [](const Found& one) { return one.neighbour.order; });
+        std::vector<Neighbour> neighbours;
+        neighbours.reserve(found.size());
+        for (const Found& one : found) neighbours.push_back(one.neighbour);
+        const std::size_t admitted = listed::admitted_in(neighbours);
+        Line line{.resource = resource,
+                  .capacity = neighbours.front().capacity,
+                  .holders = {},
+                  .waiters = {}};
         for (std::size_t i = 0; i < found.size(); ++i) {
             Place place = place_of(resource, found[i]);
             if (i < admitted) {
-                place.fence = static_cast<std::uint64_t>(found[i].seat.order);
+                place.fence = static_cast<std::uint64_t>(found[i].neighbour.order);
                 line.holders.push_back(std::move(place));
             } else {
                 line.waiters.push_back(std::move(place));
@@ -107,16 +108,12 @@ private:
     }
 
     Place place_of(const std::string& resource, const Found& found) const {
-        const auto note = listed::note_in(found.pair.value());
         const std::int64_t lease = found.pair.lease();
-        return {.ticket = {resource, found.seat.nonce.value_or(Nonce{}),
-                           text_of({lease, found.seat.order, found.seat.node})},
-                .owner = note ? note->owner : found.pair.value(),
-                .weight = found.seat.weight,
-                .lease_left = left_.at(lease),
-                .host = note ? note->host : "",
-                .pid = note ? note->pid : 0,
-                .foreign = !note};
+        const Neighbour& one = found.neighbour;
+        Place place = listed::place_of(resource, {lease, one.order, one.node}, one.weight,
+                                       found.pair.value());
+        place.lease_left = left_.at(lease);
+        return place;
     }
 
     const std::shared_ptr<LinesFlight> flight_;
@@ -128,17 +125,15 @@ private:
 
 }  // namespace
 
-Pending<std::vector<Line>> list_lines(const std::shared_ptr<Common>& common,
-                                      const std::string& prefix) {
-    const auto flight = std::make_shared<Listing::LinesFlight>(common->wire);
-    std::make_shared<Listing>(flight, prefix)->start(*common, prefix);
+Pending<std::vector<Line>> Protocol::inspect(std::string prefix) {
+    const auto flight = std::make_shared<Listing::LinesFlight>(wire_);
+    std::make_shared<Listing>(flight, prefix)->start(*this, prefix);
     return Pending<std::vector<Line>>(flight);
 }
 
-Pending<std::vector<Line>> list_line(const std::shared_ptr<Common>& common,
-                                     const std::string& resource) {
-    const auto flight = std::make_shared<Listing::LinesFlight>(common->wire);
-    std::make_shared<Listing>(flight, resource)->start(*common, line_start(resource));
+Pending<std::vector<Line>> Protocol::inspect_one(const std::string& resource) {
+    const auto flight = std::make_shared<Listing::LinesFlight>(wire_);
+    std::make_shared<Listing>(flight, resource)->start(*this, line_start(resource));
     return Pending<std::vector<Line>>(flight);
 }
 

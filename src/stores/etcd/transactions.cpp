@@ -46,7 +46,7 @@ RequestOp put(std::string key, std::string value, std::int64_t lease) {
     return operation;
 }
 
-RequestOp remove(std::string key) {
+RequestOp delete_key(std::string key) {
     RequestOp operation;
     operation.mutable_request_delete_range()->set_key(std::move(key));
     return operation;

@@ -25,7 +25,7 @@ messages::Compare none_since(const std::string& start, std::int64_t revision);
 // What it does.
 
 messages::RequestOp put(std::string key, std::string value, std::int64_t lease);
-messages::RequestOp remove(std::string key);
+messages::RequestOp delete_key(std::string key);
 messages::RequestOp read(std::string key);
 /// All that begin like this, in the order in which they came; up to that revision, if one is given.
 messages::RequestOp list(const std::string& start, std::int64_t up_to = 0);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stores/listed/seat.hpp"
+#include "stores/listed/neighbour.hpp"
 
 namespace holdfast::inline v0::listed {
 
@@ -26,7 +26,7 @@ struct Judgement {
     std::vector<std::string> watched = {};
     /// Of one that waits, or is in conflict: as long as this one is there, it is not the first; and
     /// in a conflict, whoever is the first disagrees with it.
-    Seat barred_by = {};
+    Neighbour barred_by = {};
     /// The one that is watched is the only one ahead: its end is the admission.
     bool next = false;
     /// Of a conflict.
@@ -39,9 +39,15 @@ struct Judgement {
 /// that is refused; also when it was told to wait before the other one came to the front. Those
 /// behind one that disagrees wait until it has left, and are not admitted past it, since it may
 /// have come to the front before it looked.
-Judgement judge(std::span<const Seat> line, std::string_view node);
+Judgement judge(std::span<const Neighbour> line, std::string_view node);
+
+/// Where one that is not in the line would stand if it came in now.
+Judgement judge_newcomer(std::span<const Neighbour> line, const Contender& contender);
+
+/// Where a contender stands in the list of its line, ours or another one's.
+Standing::State state_in(std::span<const Neighbour> line, std::string_view node);
 
 /// How many from the front are admitted. Those that disagree on the capacity are about to leave.
-std::size_t admitted_in(std::span<const Seat> line);
+std::size_t admitted_in(std::span<const Neighbour> line);
 
 }  // namespace holdfast::inline v0::listed

@@ -95,4 +95,17 @@ std::optional<Note> note_in(std::string_view data) {
     return note;
 }
 
+Place place_of(const std::string& resource, const Incarnation& incarnation, std::uint64_t weight,
+               const std::string& data) {
+    const auto note = note_in(data);
+    const Note known = note.value_or(Note{.owner = data, .lease = std::chrono::milliseconds{-1}});
+    return {.ticket = {resource, known.nonce.value_or(Nonce{}), text_of(incarnation)},
+            .owner = known.owner,
+            .weight = weight,
+            .lease_left = known.lease,
+            .host = known.host,
+            .pid = known.pid,
+            .foreign = !note};
+}
+
 }  // namespace holdfast::inline v0::listed

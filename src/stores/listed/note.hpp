@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "port/contender.hpp"
+#include "stores/listed/entrants.hpp"
 
 namespace holdfast::inline v0::listed {
 
@@ -23,5 +24,10 @@ struct Note {
 std::string note_of(const Contender& contender);
 /// Nothing when it is not ours.
 std::optional<Note> note_in(std::string_view data);
+
+/// A contender in a listing, as its node has it; a foreign one's is all taken for its owner. How
+/// much of its lease is left is as much as it asked for.
+Place place_of(const std::string& resource, const Incarnation& incarnation, std::uint64_t weight,
+               const std::string& data);
 
 }  // namespace holdfast::inline v0::listed

@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include "stores/zookeeper/common.hpp"
+#include "stores/zookeeper/protocol.hpp"
 
 namespace holdfast::inline v0::zookeeper {
 
@@ -16,22 +16,22 @@ namespace holdfast::inline v0::zookeeper {
 ///         └───────────────────────────────────────────────────────────┘
 class Ending : public std::enable_shared_from_this<Ending> {
 public:
-    using Ended = std::function<void(Common&, Result<Standing>)>;
+    using Ended = std::function<void(Protocol&, Result<Standing>)>;
 
     /// Of a node of the session of that term, or of another client's.
-    Ending(const Common& common, Term term, PlaceText place, Ended ended);
+    Ending(const Protocol& protocol, Term term, Incarnation place, Ended ended);
 
-    void start(Common& common) { look(common); }
+    void start(Protocol& protocol) { look(protocol); }
 
 private:
-    void look(Common& common);
-    void looked(Common& common, const Answer& answer);
-    void remove(Common& common, Moment limit);
-    void removed(Common& common, const Answer& answer);
-    void gone(Common& common);
+    void look(Protocol& protocol);
+    void looked(Protocol& protocol, const Answer& answer);
+    void remove(Protocol& protocol, Moment limit);
+    void removed(Protocol& protocol, const Answer& answer);
+    void gone(Protocol& protocol);
 
     const Term term_;
-    const PlaceText place_;
+    const Incarnation place_;
     const Ended ended_;
     const Moment deadline_;
     bool tried_ = false;  ///< an earlier deletion may have done it

@@ -42,101 +42,100 @@ Refusal refusal_of_way(std::span<const Reply> replies) {
 
 }  // namespace
 
-Entering::Entering(const std::shared_ptr<Common>& common, Contender contender,
-                   std::shared_ptr<Flight> flight)
-    : common_(common),
+Entering::Entering(const std::shared_ptr<Protocol>& protocol, Contender contender,
+                   std::shared_ptr<Protocol::EntryFlight> flight)
+    : protocol_(protocol),
       contender_(std::move(contender)),
       flight_(std::move(flight)),
-      path_(common->paths.of(contender_.resource)),
-      term_(common->term_of(contender_)),
-      deadline_(BootClock::now() + common->ensemble().request_timeout) {}
+      path_(protocol->paths.of(contender_.resource)),
+      term_(protocol->term_of(contender_)),
+      deadline_(BootClock::now() + protocol->ensemble().request_timeout) {}
 
 void Entering::start() {
-    const auto common = common_.lock();
-    if (common->roster.is_buried(contender_.nonce)) {
+    const auto protocol = protocol_.lock();
+    if (protocol->doubts.is_buried(contender_.nonce)) {
         return fail(withdrawn());
     }
-    if (contender_.resource.starts_with('/')) return fail(leading_slash(common->ensemble()));
+    if (contender_.resource.starts_with('/')) return fail(leading_slash(protocol->ensemble()));
     // Of the session that there is, or else the longest that was ever granted.
-    const auto longest = common->wire.session(term_) != 0 ? common->wire.session_timeout(term_)
-                                                          : common->wire.longest_session();
+    const auto longest = protocol->wire().session(term_) != 0
+                             ? protocol->wire().session_timeout(term_)
+                             : protocol->wire().longest_session();
     if (contender_.lease > longest) {
-        return fail(lease_too_long(contender_.lease, longest, common->ensemble()));
+        return fail(lease_too_long(contender_.lease, longest, protocol->ensemble()));
     }
-    const auto known = common->roster.find(contender_.nonce);
-    if (known && !known->node.empty()) return search(*common);
+    const auto known = protocol->lines.entrants.find(contender_.nonce);
+    if (known && !known->node.empty()) return search(*protocol);
     const bool impatient = contender_.patience == Patience::none;
-    if (impatient && !is_barging() && common->was_occupied(path_)) return look_first(*common);
-    create(*common);
+    if (impatient && !is_barging() && protocol->occupied.contains(path_))
+        return look_first(*protocol);
+    create(*protocol);
 }
 
-void Entering::send(Common& common, std::vector<Operation> operations, WhenLost when_lost,
+void Entering::send(Protocol& protocol, std::vector<Operation> operations, WhenLost when_lost,
                     Step step) {
-    common.submit(term_,
-                  {.operations = std::move(operations),
-                   .when_lost = when_lost,
-                   .deadline = deadline_,
-                   .lease = contender_.lease},
-                  [self = shared_from_this(), step](Common& alive, Answer answer) {
-                      (self.get()->*step)(alive, std::move(answer));
-                  });
+    protocol.submit(term_,
+                    {.operations = std::move(operations),
+                     .when_lost = when_lost,
+                     .deadline = deadline_,
+                     .lease = contender_.lease},
+                    [self = shared_from_this(), step](Protocol& alive, Answer answer) {
+                        (self.get()->*step)(alive, std::move(answer));
+                    });
 }
 
-Operation Entering::creation(const Common& common) const {
-    const Access access = common.ensemble().access();
-    if (is_barging()) return create_node(path_, note_of(contender_), Kind::ephemeral, access);
-    return create_node(below(path_, node_name(contender_)), note_of(contender_),
+Operation Entering::creation(const Protocol& protocol) const {
+    const Access access = protocol.ensemble().access();
+    if (is_barging())
+        return create_node(path_, listed::note_of(contender_), Kind::ephemeral, access);
+    return create_node(below(path_, node_name(contender_)), listed::note_of(contender_),
                        Kind::ephemeral_sequential, access);
 }
 
 /// The line was seen occupied: if it is so still, nothing is written. Asked of the leader's state:
 /// a release that was seen elsewhere before is seen here.
-void Entering::look_first(Common& common) {
-    send(common, {catch_up(), list_children(path_)}, WhenLost::repeat, &Entering::looked);
+void Entering::look_first(Protocol& protocol) {
+    send(protocol, {catch_up(), list_children(path_)}, WhenLost::repeat, &Entering::looked);
 }
 
-void Entering::looked(Common& common, Answer answer) {
+void Entering::looked(Protocol& protocol, Answer answer) {
     if (!answer.result.ok()) return fail(answer.result.failure());
     const Reply& reply = answer.result.value()[1];
-    const auto line = reply.ok() ? seats_in_order(reply.children()) : std::vector<Seat>{};
-    common.saw(path_, !line.empty());
-    // As if it stood at the end.
-    std::vector<Seat> joined = line;
-    joined.push_back(
-        {.node = "self", .weight = contender_.weight, .capacity = contender_.capacity});
-    const Judgement judgement = judge(joined, "self");
+    const auto line = reply.ok() ? line_in(path_, reply.children()) : std::vector<Neighbour>{};
+    line.empty() ? protocol.occupied.remove(path_) : protocol.occupied.add(path_);
+    const Judgement judgement = listed::judge_newcomer(line, contender_);
     if (judgement.verdict == Verdict::conflict) {
         return fail(conflict({judgement.capacity_ahead}, usage_of(contender_)));
     }
     if (judgement.verdict == Verdict::waits) return finish_gone();
-    create(common);
+    create(protocol);
 }
 
-void Entering::create(Common& common) {
+void Entering::create(Protocol& protocol) {
     made_at_ = 0;
-    std::vector<Operation> operations{creation(common)};
+    std::vector<Operation> operations{creation(protocol)};
     if (!is_barging()) operations.push_back(list_children(path_));
-    send(common, std::move(operations), WhenLost::tell, &Entering::created);
+    send(protocol, std::move(operations), WhenLost::tell, &Entering::created);
 }
 
 /// With all containers above it, in the same volley: what is there already does not matter.
-void Entering::make_way(Common& common) {
+void Entering::make_way(Protocol& protocol) {
     std::vector<Operation> operations;
     for (const std::string& node : way_to(path_)) {
         if (is_barging() && node == path_) break;
-        operations.push_back(create_node(node, "", Kind::container, common.ensemble().access()));
+        operations.push_back(create_node(node, "", Kind::container, protocol.ensemble().access()));
     }
     made_at_ = operations.size();
-    operations.push_back(creation(common));
+    operations.push_back(creation(protocol));
     if (!is_barging()) operations.push_back(list_children(path_));
-    send(common, std::move(operations), WhenLost::tell, &Entering::created);
+    send(protocol, std::move(operations), WhenLost::tell, &Entering::created);
 }
 
-void Entering::created(Common& common, Answer answer) {
+void Entering::created(Protocol& protocol, Answer answer) {
     if (!answer.result.ok()) {
         const bool lost = answer.result.failure().effect == Effect::unknown;
         if (lost) repeated_ = true;
-        if (lost && has_time()) return search(common);
+        if (lost && has_time()) return search(protocol);
         return fail(answer.result.failure());
     }
     const auto& replies = answer.result.value();
@@ -144,65 +143,65 @@ void Entering::created(Common& common, Answer answer) {
     if (!made.ok()) {
         const Refusal of_way = refusal_of_way(std::span(replies).first(made_at_));
         if (made.refusal == Refusal::no_node && of_way != Refusal::none) {
-            return fail(failure_of(of_way, common.ensemble()));
+            return fail(failure_of(of_way, protocol.ensemble()));
         }
-        return refused(common, made.refusal);
+        return refused(protocol, made.refusal);
     }
     sent_ = answer.sent;
     auto [node, stat] = made.made();
-    if (is_barging()) return judged(common, std::move(node), stat, {});
+    if (is_barging()) return judged(protocol, std::move(node), stat, {});
     const Reply& listed = replies[made_at_ + 1];
     listed_at_ = listed.zxid;
     if (tells_nothing(listed.refusal)) {
-        return take_out(common, node, failure_of(listed.refusal, common.ensemble()));
+        return take_out(protocol, node, failure_of(listed.refusal, protocol.ensemble()));
     }
-    judged(common, std::move(node), stat,
+    judged(protocol, std::move(node), stat,
            listed.ok() ? listed.children() : std::vector<std::string>{});
 }
 
-void Entering::refused(Common& common, Refusal refusal) {
-    if (refusal == Refusal::no_node && has_time()) return make_way(common);
+void Entering::refused(Protocol& protocol, Refusal refusal) {
+    if (refusal == Refusal::no_node && has_time()) return make_way(protocol);
     if (refusal == Refusal::no_children_for_ephemerals) {
         return fail(conflict(barging_use, usage_of(contender_)));
     }
-    if (refusal == Refusal::node_exists && is_barging()) return look_at_holder(common);
-    fail(failure_of(refusal, common.ensemble()));
+    if (refusal == Refusal::node_exists && is_barging()) return look_at_holder(protocol);
+    fail(failure_of(refusal, protocol.ensemble()));
 }
 
 /// After a lost connection, or when it is entered again. By a write, which shows all that was done
 /// before as well: what is found is a hold perhaps, and its session is to be proved for it.
-void Entering::search(Common& common) {
+void Entering::search(Protocol& protocol) {
     const Operation seek = is_barging() ? read_node(path_) : list_children(path_);
-    send(common, {write_nothing(), seek}, WhenLost::repeat, &Entering::searched);
+    send(protocol, {write_nothing(), seek}, WhenLost::repeat, &Entering::searched);
 }
 
-void Entering::searched(Common& common, Answer answer) {
+void Entering::searched(Protocol& protocol, Answer answer) {
     if (!answer.result.ok()) {
         Failure failure = answer.result.failure();
         if (repeated_) failure.effect = Effect::unknown;
         return fail(std::move(failure));
     }
-    if (is_barging()) return holder_seen(common, std::move(answer));
+    if (is_barging()) return holder_seen(protocol, std::move(answer));
     const Reply& listed = answer.result.value()[1];
-    if (tells_nothing(listed.refusal)) return fail(failure_of(listed.refusal, common.ensemble()));
+    if (tells_nothing(listed.refusal)) return fail(failure_of(listed.refusal, protocol.ensemble()));
     listed_at_ = listed.zxid;
     children_ = listed.ok() ? listed.children() : std::vector<std::string>{};
     candidates_.clear();
-    for (const Seat& seat : seats_in_order(children_)) {
-        if (seat.nonce == contender_.nonce) candidates_.push_back(below(path_, seat.node));
+    for (const Neighbour& one : line_in(path_, children_)) {
+        if (one.nonce == contender_.nonce) candidates_.push_back(one.node);
     }
     if (candidates_.empty()) {
-        common.roster.remove(contender_.nonce);
-        return create(common);
+        protocol.lines.entrants.remove(contender_.nonce);
+        return create(protocol);
     }
     std::vector<Operation> looks;
     for (const std::string& node : candidates_) looks.push_back(look_at_node(node));
-    send(common, std::move(looks), WhenLost::repeat, &Entering::examined);
+    send(protocol, std::move(looks), WhenLost::repeat, &Entering::examined);
 }
 
 /// The first of them that came with the present session is the contender; the others are copies, or
 /// were left by a session that is over.
-void Entering::examined(Common& common, Answer answer) {
+void Entering::examined(Protocol& protocol, Answer answer) {
     if (!answer.result.ok()) {
         Failure failure = answer.result.failure();
         failure.effect = Effect::unknown;
@@ -216,38 +215,38 @@ void Entering::examined(Common& common, Answer answer) {
         if (!own && stat.ephemeral_owner == answer.session) {
             own.emplace(candidates_[i], stat);
         } else {
-            common.remove_node(term_, candidates_[i]);
+            protocol.remove_node(term_, candidates_[i]);
             std::erase(children_, std::string(last_of(candidates_[i])));
         }
     }
-    if (!own) return create(common);
+    if (!own) return create(protocol);
     sent_ = answer.sent;
-    judged(common, own->first, own->second, children_);
+    judged(protocol, own->first, own->second, children_);
 }
 
-void Entering::judged(Common& common, std::string node, const Stat& stat,
+void Entering::judged(Protocol& protocol, std::string node, const Stat& stat,
                       const std::vector<std::string>& children) {
-    Member member{.contender = contender_,
-                  .path = path_,
-                  .node = std::move(node),
-                  .session = stat.ephemeral_owner,
-                  .fence = static_cast<std::uint64_t>(stat.czxid),
-                  .lease_end = sent_ + contender_.lease,
-                  .admitted = is_barging()};
-    if (is_barging()) return finish(common, std::move(member), State::admitted);
-    common.saw(path_, true);
-    const auto line = seats_in_order(children);
-    const auto judgement = judge(line, last_of(member.node));
+    Entrant entrant{.contender = contender_,
+                    .path = path_,
+                    .node = std::move(node),
+                    .session = stat.ephemeral_owner,
+                    .fence = static_cast<std::uint64_t>(stat.czxid),
+                    .lease_end = sent_ + contender_.lease,
+                    .admitted = is_barging()};
+    if (is_barging()) return finish(protocol, std::move(entrant), State::admitted);
+    protocol.occupied.add(path_);
+    const auto line = line_in(path_, children);
+    const auto judgement = listed::judge(line, entrant.node);
     switch (judgement.verdict) {
         case Verdict::admitted:
-            member.admitted = true;
+            entrant.admitted = true;
             // They may have listed it as one that waits.
-            if (line.back().node != last_of(member.node)) common.tell_those_behind(member);
-            return finish(common, std::move(member), State::admitted);
+            if (line.back().node != entrant.node) protocol.lines.tell_those_behind(entrant);
+            return finish(protocol, std::move(entrant), State::admitted);
         case Verdict::waits:
-            return wait_in_line(common, std::move(member), judgement);
+            return wait_in_line(protocol, std::move(entrant), judgement);
         case Verdict::conflict:
-            return take_out_behind(common, member.node, judgement.barred_by,
+            return take_out_behind(protocol, entrant.node, judgement.barred_by,
                                    conflict({judgement.capacity_ahead}, usage_of(contender_)));
         case Verdict::absent:
             // Its session has ended, or somebody has removed it, between the two.
@@ -255,60 +254,58 @@ void Entering::judged(Common& common, std::string node, const Stat& stat,
     }
 }
 
-void Entering::wait_in_line(Common& common, Member member, const Judgement& judgement) {
+void Entering::wait_in_line(Protocol& protocol, Entrant entrant, const Judgement& judgement) {
     if (contender_.patience == Patience::none) {
-        return take_out_behind(common, member.node, judgement.barred_by, gone());
+        return take_out_behind(protocol, entrant.node, judgement.barred_by, gone());
     }
-    member.watched = nodes_to_watch(path_, member.node, judgement);
-    member.listed_at = listed_at_;
-    member.next = judgement.next;
-    finish(common, std::move(member), State::waiting);
+    protocol.lines.place(entrant, judgement, listed_at_);
+    finish(protocol, std::move(entrant), State::waiting);
 }
 
-void Entering::look_at_holder(Common& common) {
-    send(common, {catch_up(), read_node(path_)}, WhenLost::repeat, &Entering::holder_seen);
+void Entering::look_at_holder(Protocol& protocol) {
+    send(protocol, {catch_up(), read_node(path_)}, WhenLost::repeat, &Entering::holder_seen);
 }
 
-void Entering::holder_seen(Common& common, Answer answer) {
+void Entering::holder_seen(Protocol& protocol, Answer answer) {
     if (!answer.result.ok()) return fail(answer.result.failure());
     const Reply& reply = answer.result.value()[1];
     if (!reply.ok()) {
-        if (reply.refusal == Refusal::no_node && has_time()) return create(common);
-        return fail(failure_of(reply.refusal, common.ensemble()));
+        if (reply.refusal == Refusal::no_node && has_time()) return create(protocol);
+        return fail(failure_of(reply.refusal, protocol.ensemble()));
     }
     const auto [data, stat] = reply.content();
-    if (stat.ephemeral_owner == 0) return replace_container(common);
-    const auto note = note_in(data);
+    if (stat.ephemeral_owner == 0) return replace_container(protocol);
+    const auto note = listed::note_in(data);
     const bool own = note && note->nonce == contender_.nonce;
     if (own && stat.ephemeral_owner == answer.session) {
         sent_ = answer.sent;
-        return judged(common, path_, stat, {});
+        return judged(protocol, path_, stat, {});
     }
     // What an earlier session has left goes with it; the name may be another one's next.
     if (contender_.patience == Patience::none) return finish_gone();
-    wait_for_holder(common);
+    wait_for_holder(protocol);
 }
 
 /// A container stands where the lock is to be. One that a line has left behind may go; should
 /// another one have put its node there meanwhile, that stays.
-void Entering::replace_container(Common& common) {
-    send(common, {delete_lasting_node(path_, common.ensemble().access())}, WhenLost::repeat,
+void Entering::replace_container(Protocol& protocol) {
+    send(protocol, {delete_lasting_node(path_, protocol.ensemble().access())}, WhenLost::repeat,
          &Entering::container_replaced);
 }
 
-void Entering::container_replaced(Common& common, Answer answer) {
+void Entering::container_replaced(Protocol& protocol, Answer answer) {
     if (!answer.result.ok()) return fail(answer.result.failure());
     const Refusal refusal = answer.result.value().front().refused();
     const bool away = refusal == Refusal::none || refusal == Refusal::no_node ||
                       refusal == Refusal::no_children_for_ephemerals;
-    if (away && has_time()) return create(common);
-    if (away || refusal == Refusal::not_empty) return fail(name_not_free(common.ensemble()));
-    fail(failure_of(refusal, common.ensemble()));
+    if (away && has_time()) return create(protocol);
+    if (away || refusal == Refusal::not_empty) return fail(name_not_free(protocol.ensemble()));
+    fail(failure_of(refusal, protocol.ensemble()));
 }
 
-void Entering::wait_for_holder(Common& common) {
+void Entering::wait_for_holder(Protocol& protocol) {
     sent_ = BootClock::now();
-    finish(common,
+    finish(protocol,
            {.contender = contender_,
             .path = path_,
             .lease_end = sent_ + contender_.lease,
@@ -318,80 +315,80 @@ void Entering::wait_for_holder(Common& common) {
 
 /// Only while the other one is there. Else it may be the first by now, by which others are judged:
 /// then it stays.
-void Entering::take_out_behind(Common& common, const std::string& node, const Seat& other,
+void Entering::take_out_behind(Protocol& protocol, const std::string& node, const Neighbour& other,
                                Result<std::vector<Entry>> result) {
     outcome_ = std::move(result);
     to_take_out_ = node;
-    send(common, {delete_behind(node, below(path_, other.node))}, WhenLost::repeat,
+    send(protocol, {delete_behind(node, other.node)}, WhenLost::repeat,
          &Entering::taken_out_behind);
 }
 
-void Entering::taken_out_behind(Common& common, Answer answer) {
-    if (!answer.result.ok()) return take_out(common, to_take_out_, outcome_);
+void Entering::taken_out_behind(Protocol& protocol, Answer answer) {
+    if (!answer.result.ok()) return take_out(protocol, to_take_out_, outcome_);
     const Refusal refusal = answer.result.value().front().refused();
     if (refusal == Refusal::none) return finish_out();
     // It may be another user's, who alone may look at it.
     const bool unknown = refusal != Refusal::no_node || !has_time();
-    unknown ? take_out(common, to_take_out_, outcome_) : list_again(common);
+    unknown ? take_out(protocol, to_take_out_, outcome_) : list_again(protocol);
 }
 
-void Entering::list_again(Common& common) {
-    send(common, {write_nothing(), list_children(path_), look_at_node(to_take_out_)},
+void Entering::list_again(Protocol& protocol) {
+    send(protocol, {write_nothing(), list_children(path_), look_at_node(to_take_out_)},
          WhenLost::repeat, &Entering::listed_again);
 }
 
-void Entering::listed_again(Common& common, Answer answer) {
-    if (!answer.result.ok()) return take_out(common, to_take_out_, outcome_);
+void Entering::listed_again(Protocol& protocol, Answer answer) {
+    if (!answer.result.ok()) return take_out(protocol, to_take_out_, outcome_);
     const Reply& listed = answer.result.value()[1];
     const Reply& own = answer.result.value()[2];
     // An earlier copy of its deletion has done it.
     if (own.refusal == Refusal::no_node) return finish_out();
-    if (!listed.ok() || !own.ok()) return take_out(common, to_take_out_, outcome_);
+    if (!listed.ok() || !own.ok()) return take_out(protocol, to_take_out_, outcome_);
     listed_at_ = listed.zxid;
     sent_ = answer.sent;
-    judged(common, to_take_out_, own.stat(), listed.children());
+    judged(protocol, to_take_out_, own.stat(), listed.children());
 }
 
 /// It is answered when nothing of it is left.
-void Entering::take_out(Common& common, const std::string& node,
+void Entering::take_out(Protocol& protocol, const std::string& node,
                         Result<std::vector<Entry>> result) {
     outcome_ = std::move(result);
-    common.submit(term_, {.operations = {delete_node(node)}},
-                  [self = shared_from_this()](Common& alive, const Answer& answer) {
-                      Failure failure;
-                      if (!answer.result.ok()) {
-                          failure = answer.result.failure();
-                      } else if (const auto refusal = answer.result.value().front().refusal;
-                                 tells_nothing(refusal)) {
-                          failure = failure_of(refusal, alive.ensemble());
-                      } else {
-                          return self->finish_out();
-                      }
-                      failure.effect = Effect::unknown;
-                      self->fail(std::move(failure));
-                  });
+    protocol.submit(term_, {.operations = {delete_node(node)}},
+                    [self = shared_from_this()](Protocol& alive, const Answer& answer) {
+                        Failure failure;
+                        if (!answer.result.ok()) {
+                            failure = answer.result.failure();
+                        } else if (const auto refusal = answer.result.value().front().refusal;
+                                   tells_nothing(refusal)) {
+                            failure = failure_of(refusal, alive.ensemble());
+                        } else {
+                            return self->finish_out();
+                        }
+                        failure.effect = Effect::unknown;
+                        self->fail(std::move(failure));
+                    });
 }
 
 void Entering::finish_out() {
     outcome_.ok() ? finish_gone() : fail(outcome_.failure());
 }
 
-void Entering::finish(Common& common, Member member, State state) {
-    Entry entry{.ticket = member.ticket(), .standing = {.state = state}};
-    if (state == State::admitted) entry.standing.fence = member.fence;
-    if (!member.node.empty()) {
-        entry.standing.counted_from = common.wire.counted_from(term_, sent_, contender_.lease);
+void Entering::finish(Protocol& protocol, Entrant entrant, State state) {
+    Entry entry{.ticket = entrant.ticket(), .standing = {.state = state}};
+    if (state == State::admitted) entry.standing.fence = entrant.fence;
+    if (!entrant.node.empty()) {
+        entry.standing.counted_from = protocol.wire().counted_from(term_, sent_, contender_.lease);
     }
-    const Member added = member;
-    common.roster.add(std::move(member));
-    if (repeated_) common.doubt(term_, path_, contender_.nonce);
+    const Entrant added = entrant;
+    protocol.lines.entrants.add(std::move(entrant));
+    if (repeated_) protocol.doubt(term_, path_, contender_.nonce);
     // It may have ended before the contender was known to be in it, or been shortened.
-    if (added.session != 0 && common.wire.session(term_) != added.session) {
-        common.session_over(added.session);
+    if (added.session != 0 && protocol.wire().session(term_) != added.session) {
+        protocol.session_over(added.session);
         return finish_gone();
     }
-    if (added.session != 0 && common.wire.session_timeout(term_) < contender_.lease) {
-        common.withdraw(added);
+    if (added.session != 0 && protocol.wire().session_timeout(term_) < contender_.lease) {
+        protocol.withdraw(added);
         return finish_gone();
     }
     flight_->complete(std::vector<Entry>{std::move(entry)});
@@ -402,21 +399,42 @@ std::vector<Entry> Entering::gone() const {
 }
 
 void Entering::finish_gone() {
-    const auto common = common_.lock();
-    if (common && repeated_) {
-        common->roster.bury(contender_.nonce, BootClock::now());
-        common->doubt(term_, path_, contender_.nonce);
+    const auto protocol = protocol_.lock();
+    if (protocol && repeated_) {
+        protocol->doubts.bury(contender_.nonce, BootClock::now());
+        protocol->doubt(term_, path_, contender_.nonce);
     }
     flight_->complete(gone());
 }
 
 void Entering::fail(Failure failure) {
-    const auto common = common_.lock();
+    const auto protocol = protocol_.lock();
     if (repeated_) failure.effect = Effect::unknown;
-    if (common && failure.effect == Effect::unknown) {
-        common->doubt(term_, path_, contender_.nonce);
+    if (protocol && failure.effect == Effect::unknown) {
+        protocol->doubt(term_, path_, contender_.nonce);
     }
     flight_->complete(std::move(failure));
+}
+
+void Protocol::enter(std::span<const Contender> contenders, std::shared_ptr<EntryFlight> flight) {
+    std::make_shared<Entering>(shared_from_this(), contenders.front(), std::move(flight))->start();
+}
+
+/// With barging whoever is woken tries to take it.
+Pending<Standing> Protocol::take_if_free(const Entrant& entrant) {
+    const auto entered = std::make_shared<EntryFlight>(wire_);
+    const auto flight = std::make_shared<Flight<Standing>>(wire_);
+    Pending<std::vector<Entry>> entering(entered);
+    std::make_shared<Entering>(shared_from_this(), entrant.contender, entered)->start();
+    std::move(entering).then([flight, weak = weak_from_this(),
+                              nonce = entrant.nonce()](const Result<std::vector<Entry>>& result) {
+        if (!result.ok()) return flight->complete(result.failure());
+        if (const auto alive = weak.lock()) alive->lines.arm(nonce);
+        Standing standing = result.value().front().standing;
+        standing.counted_from.reset();
+        flight->complete(standing);
+    });
+    return Pending<Standing>(flight);
 }
 
 }  // namespace holdfast::inline v0::zookeeper

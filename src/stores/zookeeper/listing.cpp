@@ -1,10 +1,9 @@
-#include "stores/zookeeper/listing.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include "stores/listed/note.hpp"
 #include "stores/zookeeper/failures.hpp"
+#include "stores/zookeeper/protocol.hpp"
 
 namespace holdfast::inline v0::zookeeper {
 
@@ -23,33 +22,32 @@ public:
     Listing(std::shared_ptr<LinesFlight> flight, std::string prefix)
         : flight_(std::move(flight)), prefix_(std::move(prefix)) {}
 
-    void walk_from(Common& common, std::string path) {
-        term_ = common.wire.any_term();
+    void walk_from(Protocol& protocol, std::string path) {
+        term_ = protocol.wire().any_term();
         to_list_.push_back(std::move(path));
-        go_on(common);
+        go_on(protocol);
     }
     /// Nothing below it is looked at.
-    void look_at(Common& common, std::string path) {
+    void look_at(Protocol& protocol, std::string path) {
         descends_ = false;
-        walk_from(common, std::move(path));
+        walk_from(protocol, std::move(path));
     }
 
 private:
     /// A contender whose node is to be read.
     struct Found {
         std::size_t line;
-        Seat seat;
+        Neighbour neighbour;
         bool admitted;
-        std::string node;
     };
 
-    void go_on(Common& common) {
-        if (!to_list_.empty()) return list_some(common);
-        if (next_read_ < found_.size()) return read_some(common);
+    void go_on(Protocol& protocol) {
+        if (!to_list_.empty()) return list_some(protocol);
+        if (next_read_ < found_.size()) return read_some(protocol);
         finish();
     }
 
-    void list_some(Common& common) {
+    void list_some(Protocol& protocol) {
         std::vector<std::string> paths;
         std::vector<Operation> operations;
         while (!to_list_.empty() && paths.size() < most_at_once) {
@@ -59,33 +57,34 @@ private:
         }
         // What this client has done is seen in any case; what others have, after this.
         if (!std::exchange(caught_up_, true)) operations.insert(operations.begin(), catch_up());
-        common.submit(term_, {.operations = std::move(operations)},
-                      [self = shared_from_this(), paths = std::move(paths)](Common& alive,
-                                                                            const Answer& answer) {
-                          if (!answer.result.ok()) return self->fail(answer.result.failure());
-                          const auto& replies = answer.result.value();
-                          const std::size_t skipped = replies.size() - paths.size();
-                          for (std::size_t i = 0; i < paths.size(); ++i) {
-                              if (!self->take_node(alive, paths[i], replies[i + skipped])) return;
-                          }
-                          self->go_on(alive);
-                      });
+        protocol.submit(term_, {.operations = std::move(operations)},
+                        [self = shared_from_this(), paths = std::move(paths)](
+                            Protocol& alive, const Answer& answer) {
+                            if (!answer.result.ok()) return self->fail(answer.result.failure());
+                            const auto& replies = answer.result.value();
+                            const std::size_t skipped = replies.size() - paths.size();
+                            for (std::size_t i = 0; i < paths.size(); ++i) {
+                                if (!self->take_node(alive, paths[i], replies[i + skipped])) return;
+                            }
+                            self->go_on(alive);
+                        });
     }
 
-    bool take_node(Common& common, const std::string& path, const Reply& reply) {
+    bool take_node(Protocol& protocol, const std::string& path, const Reply& reply) {
         // It has ended meanwhile, or never was.
         if (reply.refusal == Refusal::no_node) return true;
         if (!reply.ok()) {
-            fail(failure_of(reply.refusal, common.ensemble()));
+            fail(failure_of(reply.refusal, protocol.ensemble()));
             return false;
         }
         const auto [children, stat] = reply.listing();
-        const auto seats = seats_in_order(children);
-        const auto resource = common.paths.resource_of(path);
-        if (resource && is_wanted(*resource)) take_line(*resource, path, seats, stat);
+        const auto resource = protocol.paths.resource_of(path);
+        if (resource && is_wanted(*resource)) {
+            take_line(*resource, path, line_in(path, children), stat);
+        }
         if (!descends_) return true;
         for (const std::string& child : children) {
-            if (!seat_of(child) && leads_further(common, below(path, child))) {
+            if (!neighbour_of(child) && leads_further(protocol, below(path, child))) {
                 to_list_.push_back(below(path, child));
             }
         }
@@ -94,73 +93,67 @@ private:
 
     bool is_wanted(const std::string& resource) const { return resource.starts_with(prefix_); }
     /// Whether what is listed may be at this node, or below it.
-    bool leads_further(const Common& common, const std::string& path) const {
-        const auto resource = common.paths.resource_of(path);
+    bool leads_further(const Protocol& protocol, const std::string& path) const {
+        const auto resource = protocol.paths.resource_of(path);
         if (!resource) return false;
         return is_wanted(*resource) || prefix_.starts_with(*resource + "/");
     }
 
     void take_line(const std::string& resource, const std::string& path,
-                   const std::vector<Seat>& seats, const Stat& stat) {
+                   const std::vector<Neighbour>& neighbours, const Stat& stat) {
         const bool barging = stat.ephemeral_owner != 0;
-        if (seats.empty() && !barging) return;
+        if (neighbours.empty() && !barging) return;
         lines_.push_back({.resource = resource, .capacity = all, .holders = {}, .waiters = {}});
         Line& line = lines_.back();
         if (barging) {
             line.fairness = Fairness::barging;
-            found_.push_back({lines_.size() - 1, {.node = path}, true, path});
+            found_.push_back({lines_.size() - 1, {.node = path}, true});
             return;
         }
-        line.capacity = seats.front().capacity;
-        const std::size_t admitted = admitted_in(seats);
-        for (std::size_t i = 0; i < seats.size(); ++i) {
-            found_.push_back(
-                {lines_.size() - 1, seats[i], i < admitted, below(path, seats[i].node)});
+        line.capacity = neighbours.front().capacity;
+        const std::size_t admitted = listed::admitted_in(neighbours);
+        for (std::size_t i = 0; i < neighbours.size(); ++i) {
+            found_.push_back({lines_.size() - 1, neighbours[i], i < admitted});
         }
     }
 
-    void read_some(Common& common) {
+    void read_some(Protocol& protocol) {
         const std::size_t first = next_read_;
         std::vector<Operation> operations;
         while (next_read_ < found_.size() && operations.size() < most_at_once) {
-            operations.push_back(read_node(found_[next_read_++].node));
+            operations.push_back(read_node(found_[next_read_++].neighbour.node));
         }
-        common.submit(term_, {.operations = std::move(operations)},
-                      [self = shared_from_this(), first](Common& alive, const Answer& answer) {
-                          if (!answer.result.ok()) return self->fail(answer.result.failure());
-                          const auto& replies = answer.result.value();
-                          for (std::size_t i = 0; i < replies.size(); ++i) {
-                              self->take_contender(alive, self->found_[first + i], replies[i]);
-                          }
-                          self->go_on(alive);
-                      });
+        protocol.submit(term_, {.operations = std::move(operations)},
+                        [self = shared_from_this(), first](Protocol& alive, const Answer& answer) {
+                            if (!answer.result.ok()) return self->fail(answer.result.failure());
+                            const auto& replies = answer.result.value();
+                            for (std::size_t i = 0; i < replies.size(); ++i) {
+                                self->take_contender(alive, self->found_[first + i], replies[i]);
+                            }
+                            self->go_on(alive);
+                        });
     }
 
-    void take_contender(const Common& common, const Found& found, const Reply& reply) {
+    void take_contender(const Protocol& protocol, const Found& found, const Reply& reply) {
         // Gone meanwhile; or we may not read it, and then it is shown by its name alone.
         if (!reply.ok() && reply.refusal != Refusal::no_auth) return;
         const auto content = reply.ok() ? reply.content() : Reply::Content{};
-        const auto note = note_in(content.data);
+        const Stat& stat = content.stat;
         Line& line = lines_[found.line];
-        Place place{
-            .ticket = {line.resource, note && note->nonce ? *note->nonce : Nonce{},
-                       text_of({content.stat.ephemeral_owner, content.stat.czxid, found.node})},
-            .owner = note ? note->owner : content.data,
-            .weight = found.seat.weight,
-            .lease_left = note ? note->lease : -1ms,
-            .host = note ? note->host : "",
-            .pid = note ? note->pid : 0,
-            .foreign = !note};
+        Place place = listed::place_of(line.resource,
+                                       {stat.ephemeral_owner, stat.czxid, found.neighbour.node},
+                                       found.neighbour.weight, content.data);
         // Of our own it is known.
-        if (const auto member = common.roster.find(place.ticket.nonce); note && member) {
+        if (const auto entrant = protocol.lines.entrants.find(place.ticket.nonce);
+            !place.foreign && entrant) {
             place.lease_left = std::max(0ms, std::chrono::ceil<std::chrono::milliseconds>(
-                                                 member->lease_end - BootClock::now()));
+                                                 entrant->lease_end - BootClock::now()));
         }
         if (found.admitted) {
-            place.fence = static_cast<std::uint64_t>(content.stat.czxid);
+            place.fence = static_cast<std::uint64_t>(stat.czxid);
             line.holders.push_back(std::move(place));
         } else {
-            place.age = since(content.stat);
+            place.age = since(stat);
             line.waiters.push_back(std::move(place));
         }
     }
@@ -194,27 +187,26 @@ private:
 };
 
 /// The node that all resources with this prefix are below, or are: up to its last slash.
-std::string start_of(const Common& common, std::string_view prefix) {
+std::string start_of(const Paths& paths, std::string_view prefix) {
     const auto slash = prefix.rfind('/');
-    if (slash == std::string_view::npos) return common.paths.root();
-    return common.paths.of(prefix.substr(0, slash));
+    if (slash == std::string_view::npos) return paths.root();
+    return paths.of(prefix.substr(0, slash));
 }
 
 }  // namespace
 
-Pending<std::vector<Line>> list_lines(const std::shared_ptr<Common>& common, std::string prefix) {
-    if (prefix.starts_with('/')) return leading_slash(common->ensemble());
-    const auto flight = std::make_shared<Listing::LinesFlight>(common->wire);
-    std::string start = start_of(*common, prefix);
-    std::make_shared<Listing>(flight, std::move(prefix))->walk_from(*common, std::move(start));
+Pending<std::vector<Line>> Protocol::inspect(std::string prefix) {
+    if (prefix.starts_with('/')) return leading_slash(ensemble());
+    const auto flight = std::make_shared<Listing::LinesFlight>(wire_);
+    std::string start = start_of(paths, prefix);
+    std::make_shared<Listing>(flight, std::move(prefix))->walk_from(*this, std::move(start));
     return Pending<std::vector<Line>>(flight);
 }
 
-Pending<std::vector<Line>> list_line(const std::shared_ptr<Common>& common,
-                                     const std::string& resource) {
-    if (resource.starts_with('/')) return leading_slash(common->ensemble());
-    const auto flight = std::make_shared<Listing::LinesFlight>(common->wire);
-    std::make_shared<Listing>(flight, resource)->look_at(*common, common->paths.of(resource));
+Pending<std::vector<Line>> Protocol::inspect_one(const std::string& resource) {
+    if (resource.starts_with('/')) return leading_slash(ensemble());
+    const auto flight = std::make_shared<Listing::LinesFlight>(wire_);
+    std::make_shared<Listing>(flight, resource)->look_at(*this, paths.of(resource));
     return Pending<std::vector<Line>>(flight);
 }
 

@@ -155,6 +155,10 @@ std::string_view last_of(std::string_view path) {
     return path.substr(path.rfind('/') + 1);
 }
 
+std::string parent_of(std::string_view path) {
+    return std::string(path.substr(0, std::max<std::size_t>(path.rfind('/'), 1)));
+}
+
 std::string below(std::string_view parent, std::string_view child) {
     std::string path(parent == "/" ? "" : parent);
     path += '/';

@@ -29,6 +29,8 @@ private:
 std::vector<std::string> way_to(std::string_view path);
 /// The node's own name: "b" of "/a/b".
 std::string_view last_of(std::string_view path);
+/// The node that it is below: "/a" of "/a/b".
+std::string parent_of(std::string_view path);
 std::string below(std::string_view parent, std::string_view child);
 
 }  // namespace holdfast::inline v0::zookeeper

@@ -1,5 +1,3 @@
-#include "stores/zookeeper/renewing.hpp"
-
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -7,77 +5,64 @@
 #include <set>
 #include <utility>
 
+#include "stores/listed/renewal.hpp"
 #include "stores/zookeeper/failures.hpp"
+#include "stores/zookeeper/protocol.hpp"
 
 namespace holdfast::inline v0::zookeeper {
 
 namespace {
 
+using listed::Look;
+using listed::Renewed;
 using State = Standing::State;
 
-/// What is asked about one of the tickets.
-struct Asked {
-    std::size_t ticket = 0;
-    Member member;
-    std::size_t reply = 0;  ///< which one tells
-};
-
-/// A look at the node of each that holds, and one list for all that wait in one line. With barging
-/// the name that is waited for is looked at, and watched anew: what was to be told of it may have
+/// The name that is waited for with barging is watched anew: what was to be told of it may have
 /// been lost.
-std::vector<Operation> looks_at(std::vector<Asked>& asked) {
-    std::vector<Operation> operations{write_nothing()};
-    std::map<std::string, std::size_t> lists;
-    std::map<std::string, std::size_t> names;
-    for (Asked& one : asked) {
-        if (one.member.node.empty()) {
-            const auto [known, is_new] = names.try_emplace(one.member.path, operations.size());
-            one.reply = known->second;
-            if (is_new) operations.push_back(look_at_node(one.member.path, Watching::yes));
-            continue;
-        }
-        const auto known = lists.find(one.member.path);
-        if (!one.member.admitted && known != lists.end()) {
-            one.reply = known->second;
-            continue;
-        }
-        one.reply = operations.size();
-        if (one.member.admitted) {
-            operations.push_back(look_at_node(one.member.node));
-        } else {
-            lists.emplace(one.member.path, one.reply);
-            operations.push_back(list_children(one.member.path));
-        }
+Operation operation_for(const Look& look) {
+    switch (look.at) {
+        case Look::At::node:
+            return look_at_node(look.path);
+        case Look::At::line:
+            return list_children(look.path);
+        case Look::At::name:
+            break;
     }
-    return operations;
+    return look_at_node(look.path, Watching::yes);
 }
 
-Standing standing_by(Common& common, const Asked& one, const Reply& reply, std::int64_t session) {
-    if (one.member.node.empty()) return {.state = State::waiting};
-    if (one.member.session != session) return {};
-    if (!one.member.admitted || one.member.is_barging()) return common.stands(one.member, reply);
+Standing standing_by(Protocol& protocol, const Entrant& entrant, const Reply& reply,
+                     std::int64_t session) {
+    if (entrant.node.empty()) return {.state = State::waiting};
+    if (entrant.session != session) return {};
+    if (!entrant.admitted || entrant.is_barging()) return protocol.stands(entrant, reply);
     // A sequential node is never made twice.
-    if (reply.ok()) return {.state = State::admitted, .fence = one.member.fence};
-    common.roster.remove(one.member.nonce());
+    if (reply.ok()) return {.state = State::admitted, .fence = entrant.fence};
+    protocol.lines.forget(entrant.nonce());
     return {};
 }
 
-/// What one session is asked for, and what is told of its tickets.
+/// What one session is asked for.
 struct Round {
     Term term{};
-    std::vector<Asked> asked = {};
+    std::vector<Renewed> renewed = {};
+
+    /// What is answered about one of them: first comes the answer to the write.
+    static const Reply& reply_to(const Renewed& one, const Answer& answer) {
+        return answer.result.value()[one.look + 1];
+    }
 };
 
 /// The tickets of several sessions, answered together.
 struct Renewal {
     using Told = std::shared_ptr<Flight<std::vector<Standing>>>;
 
-    Renewal(std::size_t tickets, std::chrono::milliseconds asked, Told told, std::size_t rounds)
-        : standings(tickets), lease(asked), flight(std::move(told)), under_way(rounds) {}
+    Renewal(std::size_t tickets, Extension asked, Told told, std::size_t rounds)
+        : standings(tickets), extension(asked), flight(std::move(told)), under_way(rounds) {}
 
     std::vector<Standing> standings;
-    std::chrono::milliseconds lease;
-    Told flight;
+    const Extension extension;
+    const Told flight;
     std::atomic<std::size_t> under_way;
     std::mutex mutex = {};
     std::optional<Failure> failure = std::nullopt;
@@ -94,83 +79,81 @@ struct Renewal {
 };
 
 /// Each name that is waited for with barging, once: all that wait for it are told.
-void stir_free_names(Common& common, const Round& round, const Answer& answer) {
+void stir_free_names(Protocol& protocol, const Round& round, const Answer& answer) {
     std::set<std::string> free;
-    for (const Asked& one : round.asked) {
-        const bool waits_for_name = one.member.node.empty();
-        if (waits_for_name && !answer.result.value()[one.reply].ok()) free.insert(one.member.path);
+    for (const Renewed& one : round.renewed) {
+        const bool waits_for_name = one.entrant.node.empty();
+        if (waits_for_name && !Round::reply_to(one, answer).ok()) free.insert(one.entrant.path);
     }
     for (const std::string& path : free) {
-        common.stirred(answer.session, path, Event::What::deleted);
+        protocol.stirred(answer.session, path, Event::What::deleted);
     }
 }
 
-std::optional<Failure> take_answer(Common& common, const Round& round, Renewal& renewal,
+std::optional<Failure> take_answer(Protocol& protocol, const Round& round, Renewal& renewal,
                                    const Answer& answer) {
     if (!answer.result.ok()) return answer.result.failure();
-    const auto& replies = answer.result.value();
-    for (const Asked& one : round.asked) {
-        const Refusal refusal = replies[one.reply].refusal;
-        if (tells_nothing(refusal)) {
-            return failure_of(refusal, common.ensemble());
-        }
+    for (const Renewed& one : round.renewed) {
+        const Refusal refusal = Round::reply_to(one, answer).refusal;
+        if (tells_nothing(refusal)) return failure_of(refusal, protocol.ensemble());
     }
-    const Moment from = common.wire.counted_from(round.term, answer.sent, renewal.lease);
-    for (const Asked& one : round.asked) {
-        Standing& standing = renewal.standings[one.ticket];
-        standing = standing_by(common, one, replies[one.reply], answer.session);
-        if (standing.state == State::gone) continue;
-        standing.counted_from = from;
-        // Its lease may have ended before this was known: then its node is about to go.
-        if (!common.roster.renewed(one.member.nonce(), answer.sent + renewal.lease)) standing = {};
+    const auto& extension = renewal.extension;
+    const listed::Extent extent{
+        .counted_from = protocol.wire().counted_from(round.term, answer.sent, extension.lease),
+        .lease_end = answer.sent + extension.lease};
+    for (const Renewed& one : round.renewed) {
+        const Standing standing =
+            standing_by(protocol, one.entrant, Round::reply_to(one, answer), answer.session);
+        renewal.standings[one.ticket] =
+            renewed_as(protocol.lines, one, standing, extension, extent);
     }
-    stir_free_names(common, round, answer);
+    stir_free_names(protocol, round, answer);
     return std::nullopt;
 }
 
-void send_round(Common& common, Round round, const std::shared_ptr<Renewal>& renewal) {
-    auto operations = looks_at(round.asked);
+void send_round(Protocol& protocol, Round round, const std::shared_ptr<Renewal>& renewal) {
+    std::vector<Operation> operations{write_nothing()};
+    for (const Look& look : looks_for(round.renewed)) operations.push_back(operation_for(look));
     const Term term = round.term;
     // Of one that waits for a connection while its session is shortened there may be no answer: it
     // fails, and the next one tells.
-    common.submit(term, {.operations = std::move(operations), .lease = renewal->lease},
-                  [round = std::move(round), renewal](Common& alive, const Answer& answer) {
-                      renewal->finish(take_answer(alive, round, *renewal, answer));
-                  });
+    protocol.submit(term, {.operations = std::move(operations), .lease = renewal->extension.lease},
+                    [round = std::move(round), renewal](Protocol& alive, const Answer& answer) {
+                        renewal->finish(take_answer(alive, round, *renewal, answer));
+                    });
 }
 
 }  // namespace
 
-Pending<std::vector<Standing>> renew_all(const std::shared_ptr<Common>& common,
-                                         std::span<const Ticket> tickets,
-                                         std::chrono::milliseconds lease) {
+Pending<std::vector<Standing>> Protocol::renew(std::span<const Ticket> tickets,
+                                               Extension extension) {
+    const auto lease = extension.lease;
     std::map<Term, Round> rounds;
-    for (std::size_t i = 0; i < tickets.size(); ++i) {
-        // What this client does not know of any more is gone.
-        auto member = common->roster.find(tickets[i].nonce);
-        if (!member) continue;
-        const bool in_line = !member->node.empty();
-        if (in_line && !common->is_of_present_session(*member)) continue;
-        const Term term = common->term_of(*member);
-        const auto session = common->wire.session_timeout(term);
-        const bool is_there = common->wire.session(term) != 0;
+    for (Renewed& one : listed::begin_renewal(lines, tickets, extension)) {
+        const Entrant& entrant = one.entrant;
+        const bool in_line = !entrant.node.empty();
+        if (in_line && !is_of_present_session(entrant)) continue;
+        const Term term = term_of(entrant);
+        const auto session = wire_.session_timeout(term);
+        const bool is_there = wire_.session(term) != 0;
         if (is_there && lease > session) {
-            if (in_line && lease > member->contender.lease) {
-                return beyond_session(lease, session, common->ensemble());
+            if (in_line && lease > entrant.contender.lease) {
+                return beyond_session(lease, session, ensemble());
             }
             // It was shortened. Whoever has a node in it is about to be told, or was; all come
             // again, and are refused if nobody grants more.
-            if (!in_line) common->withdraw(*member);
+            if (!in_line) withdraw(entrant);
             continue;
         }
         Round& round = rounds[term];
         round.term = term;
-        round.asked.push_back({.ticket = i, .member = *std::move(member)});
+        round.renewed.push_back(std::move(one));
     }
     if (rounds.empty()) return std::vector<Standing>(tickets.size());
-    const auto flight = std::make_shared<Flight<std::vector<Standing>>>(common->wire);
-    const auto renewal = std::make_shared<Renewal>(tickets.size(), lease, flight, rounds.size());
-    for (auto& [term, round] : rounds) send_round(*common, std::move(round), renewal);
+    const auto flight = std::make_shared<Flight<std::vector<Standing>>>(wire_);
+    const auto renewal =
+        std::make_shared<Renewal>(tickets.size(), extension, flight, rounds.size());
+    for (auto& [term, round] : rounds) send_round(*this, std::move(round), renewal);
     return Pending<std::vector<Standing>>(flight);
 }
 

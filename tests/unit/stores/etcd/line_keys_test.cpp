@@ -33,33 +33,33 @@ TEST(ALineKey, IsTheNameTheLeaseAndTheSlot) {
 }
 
 TEST(ALineKey, OfOursTellsTheShareAndTheNonce) {
-    const auto seat = seat_of(pair("orders/694d8ab5-0", lease, 7, note(2, 5)), "orders/");
-    ASSERT_TRUE(seat);
-    EXPECT_EQ(seat->order, 7);
-    EXPECT_EQ(seat->weight, 2U);
-    EXPECT_EQ(seat->capacity, 5U);
-    EXPECT_EQ(seat->nonce, Nonce{{std::byte{9}}});
+    const auto neighbour = neighbour_of(pair("orders/694d8ab5-0", lease, 7, note(2, 5)), "orders/");
+    ASSERT_TRUE(neighbour);
+    EXPECT_EQ(neighbour->order, 7);
+    EXPECT_EQ(neighbour->weight, 2U);
+    EXPECT_EQ(neighbour->capacity, 5U);
+    EXPECT_EQ(neighbour->nonce, Nonce{{std::byte{9}}});
 }
 
 TEST(ALineKey, OfOursMayHaveBeenBoundToAnotherLeaseSince) {
-    EXPECT_TRUE(seat_of(pair("orders/694d8ab5-0", 1234, 7, note(1, 1)), "orders/"));
+    EXPECT_TRUE(neighbour_of(pair("orders/694d8ab5-0", 1234, 7, note(1, 1)), "orders/"));
 }
 
 TEST(ALineKey, OfOthersIsExclusive) {
-    const auto seat = seat_of(pair("orders/694d8ab5", lease, 7, "anything"), "orders/");
-    ASSERT_TRUE(seat);
-    EXPECT_EQ(seat->weight, all);
-    EXPECT_EQ(seat->capacity, all);
-    EXPECT_FALSE(seat->nonce);
+    const auto neighbour = neighbour_of(pair("orders/694d8ab5", lease, 7, "anything"), "orders/");
+    ASSERT_TRUE(neighbour);
+    EXPECT_EQ(neighbour->weight, all);
+    EXPECT_EQ(neighbour->capacity, all);
+    EXPECT_FALSE(neighbour->nonce);
 }
 
 TEST(ALineKey, IsNoContendersWithoutItsLeaseOrWithAFurtherSlash) {
-    EXPECT_FALSE(seat_of(pair("orders/694d8ab5", 0), "orders/"));
-    EXPECT_FALSE(seat_of(pair("orders/694d8ab5", 1234), "orders/"));
-    EXPECT_FALSE(seat_of(pair("orders/42/694d8ab5"), "orders/"));
-    EXPECT_FALSE(seat_of(pair("orders/694d8ab5-0"), "orders/")) << "it has no note";
-    EXPECT_FALSE(seat_of(pair("orders/x-0", lease, 7, note(1, 1)), "orders/"));
-    EXPECT_FALSE(seat_of(pair(guard_of("orders", {})), "orders!/"));
+    EXPECT_FALSE(neighbour_of(pair("orders/694d8ab5", 0), "orders/"));
+    EXPECT_FALSE(neighbour_of(pair("orders/694d8ab5", 1234), "orders/"));
+    EXPECT_FALSE(neighbour_of(pair("orders/42/694d8ab5"), "orders/"));
+    EXPECT_FALSE(neighbour_of(pair("orders/694d8ab5-0"), "orders/")) << "it has no note";
+    EXPECT_FALSE(neighbour_of(pair("orders/x-0", lease, 7, note(1, 1)), "orders/"));
+    EXPECT_FALSE(neighbour_of(pair(guard_of("orders", {})), "orders!/"));
 }
 
 TEST(ALineKey, TellsItsResource) {
@@ -78,10 +78,10 @@ TEST(ALine, IsInTheOrderOfTheRevisions) {
     *pairs.Add() = pair("orders/694d8ab6", lease + 1, 9);
     *pairs.Add() = pair("orders/42/694d8ab5", lease, 8);
     *pairs.Add() = pair("orders/694d8ab5", lease, 7);
-    const auto seats = seats_in(pairs, "orders/");
-    ASSERT_EQ(seats.size(), 2U);
-    EXPECT_EQ(seats[0].node, "orders/694d8ab5");
-    EXPECT_EQ(seats[1].node, "orders/694d8ab6");
+    const auto line = line_in(pairs, "orders/");
+    ASSERT_EQ(line.size(), 2U);
+    EXPECT_EQ(line[0].node, "orders/694d8ab5");
+    EXPECT_EQ(line[1].node, "orders/694d8ab6");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "stores/etcd/leases.hpp"
+#include "stores/etcd/lease_book.hpp"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ TEST(ALease, IsFreshForAThirdOfItsTime) {
 }
 
 TEST(TheLeases, AreGotOnceForAllWhoWaitForThem) {
-    Leases leases;
+    LeaseBook leases;
     int told = 0;
     const auto count = [&](const Result<Lease>& lease) { told += lease.ok() ? 1 : 100; };
     EXPECT_TRUE(leases.wait_for(30s, count));
@@ -45,7 +45,7 @@ TEST(TheLeases, AreGotOnceForAllWhoWaitForThem) {
 }
 
 TEST(TheLeases, AreHeardOfNoEarlierThanBefore) {
-    Leases leases;
+    LeaseBook leases;
     leases.got(30s, {.id = 7, .ttl = 30s, .heard_at = now});
     leases.heard(7, now + 3s);
     leases.heard(7, now + 1s);

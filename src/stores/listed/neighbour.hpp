@@ -9,12 +9,12 @@
 namespace holdfast::inline v0::listed {
 
 /// A contender as the list of its line tells it, ours or another one's.
-struct Seat {
-    std::string node;        ///< a node's name, or a key
+struct Neighbour {
+    std::string node;        ///< its node with the whole path, or its key
     std::int64_t order = 0;  ///< the store's own number
     std::uint64_t weight = all;
     std::uint64_t capacity = all;
-    /// Of one that has it in its name.
+    /// Of one that the list tells it of.
     std::optional<Nonce> nonce = std::nullopt;
 };
 

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
-#include <string>
 
-#include "stores/etcd/common.hpp"
+#include "port/clock.hpp"
 
 namespace holdfast::inline v0::etcd {
 
@@ -14,22 +15,21 @@ namespace holdfast::inline v0::etcd {
 /// the whole lease.
 class Proof {
 public:
-    void add(Moment sent, std::uint64_t term);
+    void add(Moment sent, std::uint64_t term) {
+        of_one_term_ = of_one_term_ && term_.value_or(term) == term;
+        term_ = term;
+        since_ = std::min(since_, sent);
+    }
     /// Nothing when they are of different terms.
-    std::optional<Moment> since() const;
+    std::optional<Moment> since() const {
+        if (!of_one_term_ || !term_) return std::nullopt;
+        return since_;
+    }
 
 private:
     std::optional<std::uint64_t> term_;
     bool of_one_term_ = true;
     Moment since_ = Moment::max();
 };
-
-/// That leaders changed for as long as a request may take.
-Failure unproved(const Cluster& cluster);
-
-/// Keeps a lease alive and proves it by a read of that key, again until both are of one term.
-/// `done` is told whether it is there still.
-void keep_lease(Common& common, std::int64_t lease, const std::string& key,
-                Callback<void(Common&, Result<bool>)> done);
 
 }  // namespace holdfast::inline v0::etcd

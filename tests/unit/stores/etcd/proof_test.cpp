@@ -1,4 +1,4 @@
-#include "stores/etcd/keeping.hpp"
+#include "stores/etcd/proof.hpp"
 
 #include <gtest/gtest.h>
 

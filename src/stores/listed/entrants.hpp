@@ -15,8 +15,18 @@
 
 namespace holdfast::inline v0::listed {
 
+/// What a ticket's place says: which node it is, and which of those that had its name.
+struct Incarnation {
+    std::int64_t session = 0;
+    std::int64_t made_by = 0;  ///< the change that made it, which is the fence
+    std::string node;
+};
+std::string text_of(const Incarnation& incarnation);
+/// Nothing when it is not ours.
+std::optional<Incarnation> incarnation_in(std::string_view place);
+
 /// A contender of this client that is in line.
-struct Member {
+struct Entrant {
     Contender contender;
     std::string path;       ///< of the resource
     std::string node = {};  ///< its own, with its path; empty while it waits with barging
@@ -45,43 +55,36 @@ struct Member {
     std::int64_t last_written() const {
         return written_at == 0 ? static_cast<std::int64_t>(fence) : written_at;
     }
-    Ticket ticket() const;
+    Incarnation incarnation() const { return {session, static_cast<std::int64_t>(fence), node}; }
+    Ticket ticket() const { return {contender.resource, nonce(), text_of(incarnation())}; }
     bool is_barging() const { return contender.fairness == Fairness::barging; }
 };
 
-/// What a ticket's place says: the incarnation that was given it.
-struct PlaceText {
-    std::int64_t session = 0;
-    std::int64_t made_by = 0;  ///< the change that made it, which is the fence
-    std::string node;
-};
-std::string text_of(const PlaceText& place);
-/// Nothing when it is not ours.
-std::optional<PlaceText> place_in(std::string_view text);
+/// What becomes of a node that is watched.
+enum class NodeEvent : std::uint8_t { changed, ended };
 
-/// The contenders of this client. Nobody else renews them, and none of them outlives the session
-/// that it came with.
+/// The contenders of this client that are in line. Nobody else renews them, and none outlives the
+/// session that it came with.
 /// Threads: all members may be called from any thread.
-class Roster {
+class Entrants {
 public:
-    void add(Member member);
-    std::optional<Member> find(const Nonce& nonce) const;
+    void add(Entrant entrant);
+    std::optional<Entrant> find(const Nonce& nonce) const;
     /// What was known of it.
-    std::optional<Member> remove(const Nonce& nonce);
+    std::optional<Entrant> remove(const Nonce& nonce);
     /// Only that very place: it may have come again since.
-    std::optional<Member> remove(const Member& seen);
+    std::optional<Entrant> remove(const Entrant& seen);
 
     /// It was seen to be admitted, as what is known of it there. Whether that is in line still: one
     /// that somebody has taken out meanwhile is not admitted, whatever was seen.
-    [[nodiscard]] bool admit(const Member& seen);
-    /// It waits for these from now on; `next` as in Judgement, `listed_at` as in Member.
-    void wait_for(const Nonce& nonce, std::vector<std::string> nodes, bool next,
-                  std::int64_t listed_at = 0);
-    /// Whether it is there still.
-    [[nodiscard]] bool renewed(const Nonce& nonce, Moment lease_end);
-    /// A renewal with this serial begins. Whether no later one has begun: an earlier one changes
-    /// nothing.
+    [[nodiscard]] bool admit(const Entrant& seen);
+    /// It waits from now on for what it was placed behind: see Lines::place().
+    void wait_for(const Entrant& placed);
+    /// A renewal with this serial begins. Whether no later one has begun: an earlier one binds
+    /// nothing, and shortens nothing.
     bool begin_renewal(const Nonce& nonce, std::uint64_t serial);
+    /// It has ended well. Whether the contender is there still.
+    [[nodiscard]] bool renewed(const Nonce& nonce, std::uint64_t serial, Moment lease_end);
     /// It is about to be bound to another session.
     void unsettle(const Nonce& nonce);
     /// It goes with that one from now on, by the change that wrote it.
@@ -93,7 +96,7 @@ public:
 
     /// Those that wait for this node, or whose own it is; from now on they know that it has ended,
     /// if it has. Where a session is named, only those that came with it, or with none.
-    std::vector<Nonce> stir(const std::string& node, bool ended,
+    std::vector<Nonce> stir(const std::string& node, NodeEvent event,
                             std::optional<std::int64_t> session = std::nullopt);
     /// Whether somebody waits for this node.
     bool is_awaited(const std::string& node) const;
@@ -101,28 +104,28 @@ public:
     bool take_stir(const Nonce& nonce);
 
     /// Those that are in line no more, because their lease has ended.
-    std::vector<Member> take_lapsed(Moment now);
+    std::vector<Entrant> take_lapsed(Moment now);
     /// Those that came with that session, which is over.
-    std::vector<Member> take_of_session(std::int64_t session);
+    std::vector<Entrant> take_of_session(std::int64_t session);
 
     /// Of those that came with that session and have a longer lease: whoever is admitted goes with
     /// none from now on, and stays; the others are in line no more.
-    std::vector<Member> take_longer(std::int64_t session, std::chrono::milliseconds lease);
-
-    /// An enter with this nonce that still comes is to be refused.
-    void bury(const Nonce& nonce, Moment now);
-    bool is_buried(const Nonce& nonce) const;
+    std::vector<Entrant> take_longer(std::int64_t session, std::chrono::milliseconds lease);
 
 private:
-    using Members = std::map<Nonce, Member>;
-    void forget_watches(const Member& member);
-    Member take(Members::iterator place);
+    using ByNonce = std::map<Nonce, Entrant>;
+    Entrant* known(const Nonce& nonce);
+    Entrant* known_as(const Entrant& seen);
+    Entrant* bind(const Nonce& nonce, std::int64_t session, std::int64_t written_at);
+    void forget_watches(const Entrant& entrant);
+    Entrant take(ByNonce::iterator place);
+    template <class Concerned>
+    std::vector<Entrant> take_if(const Concerned& concerned);
 
     mutable std::mutex mutex_;
-    Members members_;
+    ByNonce entrants_;
     std::map<std::string, std::set<Nonce>> waiting_for_;
     Moment next_lapse_ = Moment::max();  ///< none before
-    std::map<Nonce, Moment> buried_;
 };
 
 }  // namespace holdfast::inline v0::listed

@@ -1,10 +1,11 @@
-#include "stores/zookeeper/seat.hpp"
+#include "stores/zookeeper/line_nodes.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "stores/listed/uuid.hpp"
+#include "stores/zookeeper/node_path.hpp"
 
 namespace holdfast::inline v0::zookeeper {
 
@@ -34,7 +35,7 @@ std::optional<Number> number_in(std::string_view text) {
 }
 
 /// "...-permit-K-of-N-lock-SEQUENCE"
-void read_permit(std::string_view node, Seat& seat) {
+void read_permit(std::string_view node, Neighbour& neighbour) {
     const auto start = node.rfind(permit);
     if (start == std::string_view::npos) return;
     const auto share = node.substr(start + permit.size());
@@ -44,25 +45,25 @@ void read_permit(std::string_view node, Seat& seat) {
     const auto weight = number_in<std::uint64_t>(share.substr(0, of));
     const auto capacity = number_in<std::uint64_t>(share.substr(of + 4, end - of - 4));
     if (!weight || !capacity || *weight == 0 || *weight > *capacity || *capacity > all) return;
-    seat.weight = *weight;
-    seat.capacity = *capacity;
+    neighbour.weight = *weight;
+    neighbour.capacity = *capacity;
 }
 
 }  // namespace
 
-std::optional<Seat> seat_of(std::string_view node) {
+std::optional<Neighbour> neighbour_of(std::string_view name) {
     for (const Mark& mark : marks) {
-        const auto place = node.rfind(mark.text);
+        const auto place = name.rfind(mark.text);
         if (place == std::string_view::npos) continue;
-        const auto text = node.substr(place + mark.text.size());
+        const auto text = name.substr(place + mark.text.size());
         const auto sequence = number_in<std::int32_t>(text);
         if (!sequence || text.size() < shortest_sequence) continue;
-        Seat seat{.node = std::string(node), .order = *sequence, .weight = mark.weight};
-        if (mark.text == "lock-") read_permit(node, seat);
-        if (node.starts_with(protection) && node.size() > protection.size() + uuid_size) {
-            seat.nonce = listed::nonce_of(node.substr(protection.size(), uuid_size));
+        Neighbour neighbour{.node = std::string(name), .order = *sequence, .weight = mark.weight};
+        if (mark.text == "lock-") read_permit(name, neighbour);
+        if (name.starts_with(protection) && name.size() > protection.size() + uuid_size) {
+            neighbour.nonce = listed::nonce_of(name.substr(protection.size(), uuid_size));
         }
-        return seat;
+        return neighbour;
     }
     return std::nullopt;
 }
@@ -83,20 +84,23 @@ std::string node_name(const Contender& contender) {
     return start + (contender.form == Form::read_write ? "__WRIT__" : "lock-");
 }
 
-std::vector<Seat> seats_in_order(const std::vector<std::string>& children) {
-    std::vector<Seat> seats;
+std::vector<Neighbour> line_in(std::string_view path, const std::vector<std::string>& children) {
+    std::vector<Neighbour> line;
     for (const std::string& child : children) {
-        if (auto seat = seat_of(child)) seats.push_back(*std::move(seat));
+        auto neighbour = neighbour_of(child);
+        if (!neighbour) continue;
+        neighbour->node = below(path, child);
+        line.push_back(*std::move(neighbour));
     }
-    if (seats.empty()) return seats;
+    if (line.empty()) return line;
     // Distances from any one of them: all that are there at one time are far less than half the
     // circle apart.
-    const auto origin = static_cast<std::uint32_t>(seats.front().order);
-    const auto distance = [origin](const Seat& seat) {
-        return static_cast<std::int32_t>(static_cast<std::uint32_t>(seat.order) - origin);
+    const auto origin = static_cast<std::uint32_t>(line.front().order);
+    const auto distance = [origin](const Neighbour& one) {
+        return static_cast<std::int32_t>(static_cast<std::uint32_t>(one.order) - origin);
     };
-    std::ranges::sort(seats, {}, distance);
-    return seats;
+    std::ranges::sort(line, {}, distance);
+    return line;
 }
 
 }  // namespace holdfast::inline v0::zookeeper

@@ -1,0 +1,139 @@
+#include "stores/etcd/protocol.hpp"
+
+#include <holdfast/error.hpp>
+
+#include "stores/etcd/transactions.hpp"
+#include "stores/listed/note.hpp"
+
+namespace holdfast::inline v0::etcd {
+
+namespace {
+
+using Listed = EtcdWire::AnswerTo<messages::RangeRequest>;
+using Done = EtcdWire::AnswerTo<messages::TxnRequest>;
+
+}  // namespace
+
+void Protocol::connect(const std::string& prefix) {
+    wire_.listen(weak_from_this());
+    const auto flight = std::make_shared<Flight<bool>>(wire_);
+    messages::RangeRequest request;
+    request.set_key(prefix.empty() ? "holdfast" : prefix);
+    request.set_keys_only(true);
+    submit(std::move(request), [flight](Protocol&, const Listed& answer) {
+        // That a user may not read this key does not mean that he may use none.
+        const bool known = answer.refusal == Refusal::denied;
+        if (!answer.result.ok() && !known) return flight->complete(answer.result.failure());
+        flight->complete(true);
+    });
+    const auto connected = Pending<bool>(flight).get();
+    if (!connected.ok()) throw Error(connected.failure().code, connected.failure().sentence);
+}
+
+Pending<Standing> Protocol::look_at(const Entrant& entrant) {
+    const auto flight = std::make_shared<Flight<Standing>>(wire_);
+    // Of one that leaves no room for others, who is next before it is all that matters.
+    const bool exclusive = entrant.contender.weight == entrant.contender.capacity;
+    look(entrant, exclusive ? Depth::last_two : Depth::whole_line, flight);
+    return Pending<Standing>(flight);
+}
+
+void Protocol::look(const Entrant& entrant, Depth depth,
+                    const std::shared_ptr<Flight<Standing>>& flight) {
+    const auto up_to = static_cast<std::int64_t>(entrant.fence);
+    const auto operation =
+        depth == Depth::last_two ? list_last(2, entrant.path, up_to) : list(entrant.path, up_to);
+    submit(operation.request_range(), [entrant, depth, flight](Protocol& alive,
+                                                               const Listed& answer) {
+        if (!answer.result.ok()) return flight->complete(answer.result.failure());
+        const auto& pairs = answer.result.value().kvs();
+        const auto line = line_in(pairs, entrant.path);
+        // The one before it may be of another line, whose name begins like this one's, or be
+        // about to leave because it disagrees with those before it.
+        const bool hidden = line.size() < static_cast<std::size_t>(pairs.size());
+        const bool disagrees = !line.empty() && line.front().capacity != entrant.contender.capacity;
+        if (depth == Depth::last_two && (hidden || disagrees)) {
+            return alive.look(entrant, Depth::whole_line, flight);
+        }
+        if (!alive.lines.entrants.find(entrant.nonce())) return flight->complete(Standing{});
+        const std::int64_t revision = answer.result.value().header().revision();
+        flight->complete(alive.lines.stands(entrant, line, revision));
+    });
+}
+
+void Protocol::watch(const Entrant& entrant) {
+    const auto events =
+        entrant.contender.capacity == all ? Watches::Events::end : Watches::Events::end_or_write;
+    for (const std::string& key : entrant.watched) wire_.watch(key, events, entrant.listed_at);
+}
+
+/// By being written again.
+void Protocol::tell_those_behind(const Entrant& entrant) {
+    messages::TxnRequest request;
+    // Not over what was written since: it may be bound to another lease by then.
+    *request.add_compare() = written_by(entrant.node, entrant.last_written());
+    *request.add_success() = put(entrant.node, listed::note_of(entrant.contender), entrant.session);
+    submit(std::move(request), [nonce = entrant.nonce()](Protocol& alive, const Done& answer) {
+        if (!answer.result.ok() || !answer.result.value().succeeded()) return;
+        alive.lines.entrants.written(nonce, answer.result.value().header().revision());
+    });
+}
+
+void Protocol::take_out_behind(const Entrant& entrant, const Neighbour& other,
+                               Callback<void()> is_out) {
+    messages::TxnRequest request;
+    *request.add_compare() = made_by(entrant.node, static_cast<std::int64_t>(entrant.fence));
+    *request.add_compare() = made_by(other.node, other.order);
+    *request.add_success() = delete_key(entrant.node);
+    submit(std::move(request), [told = std::move(is_out)](Protocol&, const Done& answer) {
+        if (answer.result.ok() && answer.result.value().succeeded()) told();
+    });
+}
+
+void Protocol::was_taken_out(const Entrant& entrant) {
+    if (!entrant.doubted) return slots.give_back(entrant.nonce());
+    // A copy of its enter that still comes is to find a guard.
+    leave({entrant.contender.resource, entrant.nonce(), {}}).then([](const Result<Standing>&) {});
+}
+
+void Protocol::take_back(const Entrant& entrant) {
+    lines.remove({.incarnation = entrant.incarnation(), .nonce = entrant.nonce()});
+}
+
+bool Protocol::is_over(const Removal& removal) const {
+    return !leases.find_by_id(removal.incarnation.session);
+}
+
+void Protocol::remove(const Removal& removal) {
+    messages::TxnRequest request;
+    *request.add_compare() = made_by(removal.incarnation.node, removal.incarnation.made_by);
+    *request.add_success() = delete_key(removal.incarnation.node);
+    submit(std::move(request), [removal](Protocol& alive, const Done& answer) {
+        const bool refused = answer.refusal != Refusal::none && answer.refusal != Refusal::unserved;
+        if (!answer.result.ok() && !refused) return alive.lines.removal_unanswered(removal);
+        if (answer.result.ok()) alive.slots.give_back(removal.nonce);
+        alive.lines.was_removed(removal);
+    });
+}
+
+void Protocol::stirred(const std::string& key, Watches::What what) {
+    using listed::NodeEvent;
+    lines.stir(key, what == Watches::What::ended ? NodeEvent::ended : NodeEvent::changed);
+}
+
+void Protocol::look_again(const std::string& key, std::int64_t since) {
+    messages::RangeRequest request;
+    request.set_key(key);
+    request.set_keys_only(true);
+    submit(std::move(request), [key, since](Protocol& alive, const Listed& answer) {
+        if (answer.result.ok()) {
+            const auto& pairs = answer.result.value().kvs();
+            if (!pairs.empty() && pairs[0].mod_revision() <= since) return;
+        }
+        alive.unwatch(key);
+        const bool ended = answer.result.ok() && answer.result.value().kvs().empty();
+        alive.stirred(key, ended ? Watches::What::ended : Watches::What::written);
+    });
+}
+
+}  // namespace holdfast::inline v0::etcd

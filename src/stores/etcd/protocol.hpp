@@ -1,0 +1,92 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stores/etcd/etcd_wire.hpp"
+#include "stores/etcd/leases.hpp"
+#include "stores/etcd/line_keys.hpp"
+#include "stores/etcd/slots.hpp"
+#include "stores/etcd/turnstile.hpp"
+#include "stores/listed/protocol.hpp"
+
+namespace holdfast::inline v0::etcd {
+
+using listed::Entrant;
+using listed::Incarnation;
+using listed::Judgement;
+using listed::Removal;
+
+/// etcd as one client uses it: a key for each contender, bound to the lease for its duration, which
+/// is the session that it comes with.
+/// Threads: all members may be called from any thread.
+class Protocol final : public listed::Protocol,
+                       public Watches::Listener,
+                       public std::enable_shared_from_this<Protocol> {
+public:
+    explicit Protocol(Cluster cluster) : wire_(std::move(cluster)) {}
+    /// Throws Error when no member can be reached in the time of a request, or none lets us in.
+    /// Before anything else.
+    void connect(const std::string& prefix);
+
+    Leases leases{*this};
+    Turnstile turnstile;
+    Slots slots;
+
+    EtcdWire& wire() override { return wire_; }
+    const Cluster& cluster() const { return wire_.cluster(); }
+    std::string shown() const override { return cluster().shown(); }
+    Capabilities capabilities() const override {
+        return {.fifo = true, .shared = true, .permits = true, .enter_together = true};
+    }
+    void close() noexcept override { leases.give_back(); }
+
+    void enter(std::span<const Contender> contenders, std::shared_ptr<EntryFlight> flight) override;
+    Pending<Standing> look_at(const Entrant& entrant) override;
+    /// Keeps the leases of all tickets alive, with a look at each.
+    Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
+                                         Extension extension) override;
+    Pending<Standing> leave(const Ticket& ticket) override;
+    Pending<std::vector<Line>> inspect(std::string prefix) override;
+    Pending<std::vector<Line>> inspect_one(const std::string& resource) override;
+
+    /// `read(protocol, answer)` is called unless this is gone by then.
+    template <class Request, class Read>
+    void submit(Request request, Read read, Terms terms = {}) {
+        wire_.submit(
+            std::move(request),
+            [weak = weak_from_this(),
+             read = std::move(read)](EtcdWire::AnswerTo<Request> answer) mutable {
+                if (const auto self = weak.lock()) read(*self, std::move(answer));
+            },
+            terms);
+    }
+
+    void stirred(const std::string& key, Watches::What what) override;
+    void look_again(const std::string& key, std::int64_t since) override;
+
+    /// Never: events of different watches are not ordered when a client is slow, one revision can
+    /// end two contenders of one lease, and keys are used again.
+    bool goes_by_events(const Entrant&) const override { return false; }
+    void watch(const Entrant& entrant) override;
+    void unwatch(const std::string& key) override { wire_.unwatch(key); }
+    void tell_those_behind(const Entrant& entrant) override;
+    void take_out_behind(const Entrant& entrant, const Neighbour& other,
+                         Callback<void()> is_out) override;
+    void was_taken_out(const Entrant& entrant) override;
+    void take_back(const Entrant& entrant) override;
+    void outlived(const Entrant& entrant) override { slots.give_back(entrant.nonce()); }
+    bool is_over(const Removal& removal) const override;
+    void remove(const Removal& removal) override;
+
+private:
+    enum class Depth : std::uint8_t { last_two, whole_line };
+    void look(const Entrant& entrant, Depth depth, const std::shared_ptr<Flight<Standing>>& flight);
+
+    EtcdWire wire_;
+};
+
+}  // namespace holdfast::inline v0::etcd

@@ -124,7 +124,8 @@ class Run(RunAnywhere):
         until(lambda: self.waiters("a") == 0)
 
     def test_a_release_that_nobody_answers_is_not_called_one(self):
-        self.use("?request_timeout=500ms")
+        self.call("run", "warm", "--", "true")  # to make tables and procedures takes longer
+        self.use("?request_timeout=2s")
         os.mkfifo(self.folder / "go")
         script = "echo in; read line < go; exit 5"
         wrapper = self.start("run", "--verbose", "a", "--", "sh", "-c", script)

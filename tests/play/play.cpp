@@ -144,8 +144,9 @@ void Play::enter(const std::vector<Contender>& contenders) {
 void Play::enter_together() {
     Contender first = newcomer(0);
     Contender second = newcomer(1);
-    second.patience = first.patience;
-    known_.back().contender = second;
+    if (first.patience != second.patience) first.patience = second.patience = Patience::none;
+    known_[places_[first.nonce]].contender = first;
+    known_[places_[second.nonce]].contender = second;
     enter({first, second});
 }
 

@@ -69,9 +69,15 @@ class Process:
 
 
 class Shared(unittest.TestCase):
-    """Others know where the locks and what they guard are: shared_on_redis.py."""
+    """One server for the tests of a class. Others know which, and where the locks and what they
+    guard are: shared_on_redis.py."""
 
     ROUNDS = 50 if SANITIZED else 500
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = cls.SERVER()
+        cls.addClassCleanup(cls.server.close)
 
     def start(self, *words):
         process = Process([str(word) for word in words])

@@ -9,12 +9,9 @@ from interop import CLIENTS, OURS
 
 
 class SharedOnEtcd(GuardingFiles):
-    """One server for the tests of a class; each finds it empty."""
+    """Each test finds it empty."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.server = EtcdServer()
-        cls.addClassCleanup(cls.server.close)
+    SERVER = EtcdServer
 
     def ours(self, *words):
         # Without a prefix the name is theirs.

@@ -8,16 +8,12 @@ from redis_server import RedisServer
 
 
 class SharedOnRedis(Shared):
-    """One server for the tests of a class; each finds it empty."""
+    """Each test finds it empty."""
 
+    SERVER = RedisServer
     LAYOUT = ""
     # To be outlived by a hold: not too short for a machine that is busy with other tests.
     RENEWED = ("--lease", 3000)
-
-    @classmethod
-    def setUpClass(cls):
-        cls.server = RedisServer()
-        cls.addClassCleanup(cls.server.close)
 
     def setUp(self):
         self.server.client.flushall()

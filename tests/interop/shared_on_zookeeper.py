@@ -9,12 +9,9 @@ from zookeeper_server import ZookeeperServer, java
 
 
 class SharedOnZookeeper(GuardingFiles):
-    """One server for the tests of a class; each finds it empty."""
+    """Each test finds it empty."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.server = ZookeeperServer()
-        cls.addClassCleanup(cls.server.close)
+    SERVER = ZookeeperServer
 
     def ours(self, *words, parameters=""):
         # Without a prefix the name is the path.

@@ -5,40 +5,19 @@ import os
 import pathlib
 import shutil
 import subprocess
-import tempfile
-import time
 
-from own_process import LoopbackPort, end_with_the_test
+from own_process import Server
 
 
-class DatabaseServer:
-    """On loopback in a folder of its own, answering when the constructor returns. `app` is a user
-    with the password `secret` who may do nothing yet."""
+class DatabaseServer(Server):
+    """`app` is a user with the password `secret` who may do nothing yet."""
 
     def __init__(self):
-        self._port = LoopbackPort()
-        self.port = self._port.number
-        self._folder = pathlib.Path(tempfile.mkdtemp())
-        self._make_data()
-        with open(self._folder / "log", "w") as log:
-            self._process = subprocess.Popen(
-                self._command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                preexec_fn=end_with_the_test)
-        self._await_answer()
+        super().__init__()
         self.run(self.ADD_USER)
 
-    def _await_answer(self):
-        deadline = time.monotonic() + 30
-        while self._client("SELECT 1").returncode != 0:
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                log = (self._folder / "log").read_text()
-                self.close()
-                raise RuntimeError(f"{self._command()[0]} does not answer: {log}")
-            time.sleep(0.05)
-
-    @property
-    def pid(self):
-        return self._process.pid
+    def _answers(self):
+        return self._client("SELECT 1").returncode == 0
 
     def run(self, statements):
         """What they answer: a line for each row. As somebody who may do everything."""
@@ -47,20 +26,23 @@ class DatabaseServer:
             raise RuntimeError(f"refused: {statements}: {done.stderr}")
         return done.stdout.strip()
 
-    def url(self, user=None, password=""):
-        who = (user or self.ROOT) + (f":{password}" if password else "")
-        return f"{self.SCHEME}://{who}@127.0.0.1:{self.port}/{self.DATABASE}"
+    def clear(self):
+        self.run(self.EMPTY)
 
-    def close(self):
-        self._process.kill()
-        self._process.wait()
-        self._port.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+    def let_in(self, password):
+        """`app` may do everything from now on, with this password."""
+        self.run(self.LET_IN.format(password))
+
+    def url(self, parameters="", user=None, password=""):
+        who = (user or self.ROOT) + (f":{password}" if password else "")
+        return f"{self.SCHEME}://{who}@{self.address}/{self.DATABASE}{parameters}"
 
 
 class PostgresServer(DatabaseServer):
     SCHEME, ROOT, DATABASE = "postgres", "postgres", "postgres"
+    LINES = "holdfast_lines"
     ADD_USER = "CREATE USER app PASSWORD 'secret'; REVOKE ALL ON SCHEMA public FROM PUBLIC"
+    LET_IN = "ALTER USER app SUPERUSER PASSWORD '{}'"
     GRANT = """GRANT USAGE ON SCHEMA public TO app;
                GRANT SELECT, INSERT, UPDATE, DELETE ON holdfast_lines, holdfast_contenders TO app"""
     EMPTY = "DROP SCHEMA public CASCADE; CREATE SCHEMA public"
@@ -77,7 +59,7 @@ class PostgresServer(DatabaseServer):
             return []
         return ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
 
-    def _make_data(self):
+    def _make_ready(self):
         if os.getuid() == 0:
             shutil.chown(self._folder, "nobody", "nogroup")
         subprocess.run(
@@ -106,14 +88,16 @@ class PostgresServer(DatabaseServer):
 
 class MariadbServer(DatabaseServer):
     SCHEME, ROOT, DATABASE = "mysql", "root", "locks"
+    LINES = "locks.holdfast_lines"
     ADD_USER = "CREATE DATABASE locks; CREATE USER app@'127.0.0.1' IDENTIFIED BY 'secret'"
+    LET_IN = "GRANT ALL ON *.* TO app@'127.0.0.1' IDENTIFIED BY '{}'"
     GRANT = """GRANT SELECT, INSERT, UPDATE, DELETE ON locks.holdfast_lines TO app@'127.0.0.1';
                GRANT SELECT, INSERT, UPDATE, DELETE ON locks.holdfast_contenders
                    TO app@'127.0.0.1';
                GRANT EXECUTE ON locks.* TO app@'127.0.0.1'"""
     EMPTY = "DROP DATABASE locks; CREATE DATABASE locks"
 
-    def _make_data(self):
+    def _make_ready(self):
         subprocess.run(
             ["mariadb-install-db", "--no-defaults", f"--datadir={self._folder}/data",
              "--auth-root-authentication-method=normal", "--skip-test-db",

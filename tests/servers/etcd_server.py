@@ -2,54 +2,34 @@
 
 import os
 import pathlib
-import shutil
 import subprocess
-import tempfile
-import time
 import urllib.error
 import urllib.request
 
-from own_process import LoopbackPort, end_with_the_test
+from own_process import Server
 
 MEMORY = pathlib.Path("/dev/shm")
 
 
-class EtcdServer:
-    """On loopback in a folder of its own, serving when the constructor returns. Its leases are from
-    1 s. The folder is in memory where the machine allows: each write waits for the disk."""
+class EtcdServer(Server):
+    """Its leases are from 1 s. The folder is in memory where the machine allows: each write waits
+    for the disk."""
 
-    def __init__(self):
-        self._user = ()
-        self._ports = (LoopbackPort(), LoopbackPort())
-        client, peer = (f"127.0.0.1:{port.number}" for port in self._ports)
-        self.port = self._ports[0].number
-        self.address = client
-        self._folder = pathlib.Path(
-            tempfile.mkdtemp(dir=MEMORY if os.access(MEMORY, os.W_OK) else None)
-        )
-        self._process = subprocess.Popen(
-            [
-                "etcd", "--data-dir", self._folder / "data", "--name", "alone",
-                "--listen-client-urls", f"http://{client}", "--advertise-client-urls", f"http://{client}",
-                "--listen-peer-urls", f"http://{peer}", "--initial-advertise-peer-urls", f"http://{peer}",
-                "--initial-cluster", f"alone=http://{peer}",
+    SCHEME = "etcd"
+    FOLDERS = MEMORY if os.access(MEMORY, os.W_OK) else None
+    PORTS = 2
+    _user = ()
+
+    def _command(self):
+        client, peer = (f"http://127.0.0.1:{port.number}" for port in self._ports)
+        return ["etcd", "--data-dir", self._folder / "data", "--name", "alone",
+                "--listen-client-urls", client, "--advertise-client-urls", client,
+                "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+                "--initial-cluster", f"alone={peer}",
                 "--heartbeat-interval", "60", "--election-timeout", "600",
-                "--logger", "zap", "--log-level", "warn", "--log-outputs", self._folder / "log",
-            ],
-            preexec_fn=end_with_the_test,
-        )
-        self._await_serving()
+                "--logger", "zap", "--log-level", "warn"]
 
-    def _await_serving(self):
-        deadline = time.monotonic() + 30
-        while not self._serves():
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                log = (self._folder / "log").read_text()
-                self.close()
-                raise RuntimeError(f"etcd does not serve: {log[-4000:]}")
-            time.sleep(0.01)
-
-    def _serves(self):
+    def _answers(self):
         try:
             with urllib.request.urlopen(f"http://{self.address}/health", timeout=0.5) as answer:
                 return b'"true"' in answer.read()
@@ -73,16 +53,8 @@ class EtcdServer:
     def keys(self, prefix=""):
         return self.ctl("get", "--keys-only", "--prefix", prefix).split()
 
-    def url(self, parameters=""):
-        return f"etcd://{self.address}{parameters}"
+    rest = keys
 
     def clear(self):
         """Removes all keys."""
         self.ctl("del", "--prefix", "")
-
-    def close(self):
-        self._process.kill()
-        self._process.wait()
-        for port in self._ports:
-            port.close()
-        shutil.rmtree(self._folder)

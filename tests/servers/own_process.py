@@ -1,8 +1,15 @@
 """What servers for tests in Python share."""
 
+import contextlib
 import ctypes
+import os
+import pathlib
+import shutil
 import signal
 import socket
+import subprocess
+import tempfile
+import time
 
 PR_SET_PDEATHSIG = 1
 
@@ -23,3 +30,62 @@ class LoopbackPort:
 
     def close(self):
         self._bound.close()
+
+
+class Server:
+    """A real one on loopback in a folder of its own, answering when the constructor returns. Each
+    kind says how its folder is made ready, what runs it, and whether it answers."""
+
+    FOLDERS = None  # where its own is made
+    PORTS = 1
+
+    def __init__(self):
+        self._ports = [LoopbackPort() for _ in range(self.PORTS)]
+        self.port = self._ports[0].number
+        self.address = f"127.0.0.1:{self.port}"
+        self._folder = pathlib.Path(tempfile.mkdtemp(dir=self.FOLDERS))
+        self._make_ready()
+        with open(self._folder / "log", "w") as log:
+            self._process = subprocess.Popen(
+                self._command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                preexec_fn=end_with_the_test)
+        self._await_answer()
+
+    def _make_ready(self):
+        pass
+
+    def _await_answer(self):
+        deadline = time.monotonic() + 30
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                log = (self._folder / "log").read_text()
+                self.close()
+                raise RuntimeError(f"{self._command()[0]} does not answer: {log[-4000:]}")
+            time.sleep(0.01)
+
+    def url(self, parameters=""):
+        return f"{self.SCHEME}://{self.address}{parameters}"
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    def stand_still(self):
+        """Until go_on(): it takes what is sent to it, and answers nothing."""
+        self._send_to_all(signal.SIGSTOP)
+
+    def go_on(self):
+        self._send_to_all(signal.SIGCONT)
+
+    def _send_to_all(self, number):
+        children = pathlib.Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        for pid in (self.pid, *map(int, children)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+    def close(self):
+        self._process.kill()
+        self._process.wait()
+        for port in self._ports:
+            port.close()
+        shutil.rmtree(self._folder, ignore_errors=True)

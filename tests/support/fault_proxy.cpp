@@ -117,6 +117,10 @@ void FaultProxy::on_request(RequestHook hook) {
     order([&] { rules_.on_request = std::move(hook); });
 }
 
+void FaultProxy::rewrite_requests(RequestRewriter rewriter) {
+    order([&] { rules_.rewrite = std::move(rewriter); });
+}
+
 bool FaultProxy::await_connections(std::size_t count) const {
     return await([&] { return connections() >= count; });
 }

@@ -69,6 +69,8 @@ public:
     /// may use the controls. After black_hole() in it, a request that passes is the last one to
     /// reach the server.
     void on_request(RequestHook hook);
+    /// The server gets what this makes of each request, until pass().
+    void rewrite_requests(RequestRewriter rewriter);
 
     /// Since the start.
     std::size_t connections() const { return counts_.connections; }

@@ -133,6 +133,7 @@ void ProxiedConnection::judge_requests() {
 }
 
 void ProxiedConnection::judge(std::string request) {
+    if (rules_.rewrite) rules_.rewrite(request);
     switch (verdict_on(request)) {
         case Verdict::pass:
             return forward(request, passing());

@@ -29,6 +29,9 @@ enum class Verdict {
 /// Is shown the bytes of a complete request: see words_of(), zookeeper_verb().
 using RequestHook = std::function<Verdict(std::string_view request)>;
 
+/// Makes another request of one.
+using RequestRewriter = std::function<void(std::string& request)>;
+
 enum class Ending { fin, reset };
 
 /// What goes for all connections of a proxy.
@@ -40,6 +43,7 @@ struct ProxyRules {
     std::chrono::milliseconds reply_delay{0};
     std::optional<std::string> garbage = {};
     RequestHook on_request = {};
+    RequestRewriter rewrite = {};
 };
 
 struct ProxyCounts {

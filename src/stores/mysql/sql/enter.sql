@@ -61,6 +61,15 @@ body: BEGIN
             CALL holdfast_1_undo();
             LEAVE body;
         END IF;
+        IF line_capacity = 0 THEN
+            -- The row is a new one. Where somebody is in line all the same, a hand deleted the old
+            -- one, and what that said is what a contender asks for.
+            SET line_capacity = its_capacity, line_fairness = its_fairness;
+            IF known IS NOT NULL THEN
+                UPDATE holdfast_lines SET capacity = its_capacity, fairness = its_fairness
+                    WHERE id = line_id;
+            END IF;
+        END IF;
         IF known_end <= now_is THEN
             -- Its lease has ended; whoever looks at the line next takes it out.
             SELECT 0, 0, 0, -1;

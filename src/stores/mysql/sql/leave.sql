@@ -68,6 +68,10 @@ body: BEGIN
         FROM holdfast_lines WHERE id = UNHEX(SHA2(its_name, 256)) FOR UPDATE;
     SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
         + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP());
+    IF line_capacity = 0 THEN
+        CALL holdfast_1_answer(its_end, 0, 0, 0, -1);
+        LEAVE body;
+    END IF;
     IF seat = its_nonce AND seat_end > now_is THEN
         UPDATE holdfast_lines SET seat_told_to = '' WHERE id = line_id;
         CALL holdfast_1_answer(its_end, IF(its_claim_end = 0, 3, 2), its_ticket, its_fence, -1);

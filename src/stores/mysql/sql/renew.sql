@@ -102,6 +102,11 @@ body: BEGIN
         FROM holdfast_lines WHERE id = UNHEX(SHA2(its_name, 256)) FOR UPDATE;
     SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
         + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP());
+    -- In a row that a hand deleted and somebody made anew nobody's turn would come: see enter.
+    IF line_capacity = 0 THEN
+        CALL holdfast_1_answer(its_end, 0, 0, 0, -1);
+        LEAVE body;
+    END IF;
     IF seat = its_nonce AND seat_end > now_is AND its_serial < last_serial THEN
         CALL holdfast_1_answer(its_end, IF(its_claim_end = 0, 3, 2), its_ticket, its_fence, -1);
         LEAVE body;

@@ -56,6 +56,16 @@ DECLARE
 BEGIN
     SELECT * INTO one FROM holdfast_contenders WHERE line = the_line.id AND nonce = its_nonce;
     IF one.phase = 'left' THEN RETURN ARRAY['withdrawn']; END IF;
+    IF the_line.capacity = 0 THEN
+        -- The row is a new one. Where somebody is in line all the same, a hand deleted the old one,
+        -- and what that said is what a contender asks for.
+        the_line.capacity := its_capacity;
+        the_line.fairness := its_fairness;
+        IF one.phase IS NOT NULL THEN
+            UPDATE holdfast_lines SET capacity = its_capacity, fairness = its_fairness
+                WHERE id = the_line.id;
+        END IF;
+    END IF;
     IF one.phase IS NOT NULL THEN
         -- A late copy shortens nothing that renewals have lengthened.
         RETURN holdfast_1_renew_one(the_line, one, greatest(one.lease_end, now + its_lease * 1000),

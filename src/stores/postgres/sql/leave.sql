@@ -38,7 +38,7 @@ DECLARE
 BEGIN
     SELECT * INTO one FROM holdfast_contenders
         WHERE line = the_line.id AND nonce = its_nonce AND phase <> 'left';
-    IF one.nonce IS NULL THEN RETURN ARRAY['0', '0', '0', '-1']; END IF;
+    IF one.nonce IS NULL OR the_line.capacity = 0 THEN RETURN ARRAY['0', '0', '0', '-1']; END IF;
     RETURN holdfast_1_standing_of(the_line, one, holdfast_1_now());
 END $$;
 

@@ -58,7 +58,10 @@ DECLARE
 BEGIN
     SELECT * INTO one FROM holdfast_contenders
         WHERE line = the_line.id AND nonce = its_nonce AND phase <> 'left';
-    IF one.nonce IS NULL THEN RETURN ARRAY['0', '0', '0', now::text]; END IF;
+    -- In a row that a hand deleted and somebody made anew nobody's turn would come: see enter.
+    IF one.nonce IS NULL OR the_line.capacity = 0 THEN
+        RETURN ARRAY['0', '0', '0', now::text];
+    END IF;
     IF its_serial < one.serial THEN RETURN holdfast_1_standing_of(the_line, one, now); END IF;
     one.serial := its_serial;
     RETURN holdfast_1_renew_one(the_line, one, now + its_lease * 1000, now);

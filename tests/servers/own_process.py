@@ -32,6 +32,13 @@ class LoopbackPort:
         self._bound.close()
 
 
+def state_of(task):
+    """T when it is stopped: see proc(5). Empty when it is gone."""
+    with contextlib.suppress(OSError):
+        return (task / "stat").read_text().rpartition(") ")[2][:1]
+    return ""
+
+
 class Server:
     """A real one on loopback in a folder of its own, answering when the constructor returns. Each
     kind says how its folder is made ready, what runs it, and whether it answers."""
@@ -72,16 +79,22 @@ class Server:
 
     def stand_still(self):
         """Until go_on(): it takes what is sent to it, and answers nothing."""
-        self._send_to_all(signal.SIGSTOP)
+        pids = self._send_to_all(signal.SIGSTOP)
+        # Threads stop one after the other.
+        while any(state_of(thread) not in "TZ" for pid in pids
+                  for thread in pathlib.Path(f"/proc/{pid}/task").glob("*")):
+            time.sleep(0.001)
 
     def go_on(self):
         self._send_to_all(signal.SIGCONT)
 
     def _send_to_all(self, number):
         children = pathlib.Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
-        for pid in (self.pid, *map(int, children)):
+        pids = [self.pid, *map(int, children)]
+        for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
+        return pids
 
     def close(self):
         self._process.kill()

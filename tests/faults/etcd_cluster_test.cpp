@@ -13,8 +13,8 @@ namespace {
 class EtcdMembers : public testing::Test {
 protected:
     Client client_of_all() const { return connect(cluster_.url()); }
-    /// Longer than an election.
-    static LockOptions patient() { return {.lease = 10s}; }
+    /// Much longer than an election, also on a machine that is busy with others.
+    static LockOptions patient() { return {.lease = 20s}; }
 
     EtcdCluster cluster_;
 };

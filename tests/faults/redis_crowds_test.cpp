@@ -1,5 +1,5 @@
 #include "faults/redis_faults.hpp"
-#include "stores/redis/nonce_text.hpp"
+#include "stores/scripted/words.hpp"
 #include "support/contender.hpp"
 
 /// Many in one line: what only Redis' layouts do with them; the rest is in crowds_test.cpp.
@@ -61,7 +61,7 @@ TEST_F(RedisCrowds, AHolderThatIsDeletedByHandIsNotWaitedForBeyondTheLeaseOfOneT
     joined.lease = 500ms;
     enter(joined);
     const Ticket waiter = enter(PortUser::contender());
-    ASSERT_EQ(server_.command({"HDEL", "{orders}", redis::hex_of(first.nonce)}), "1");
+    ASSERT_EQ(server_.command({"HDEL", "{orders}", scripted::hex_of(first.nonce)}), "1");
     EXPECT_TRUE(await([&] { return user_.standing(waiter) == State::offered; }, 10s));
     EXPECT_EQ(user_.renew(waiter), State::admitted);
 }

@@ -8,8 +8,8 @@
 #include "stores/mysql/failures.hpp"
 #include "stores/mysql/mysql_scripts.hpp"
 #include "stores/mysql/mysql_session.hpp"
+#include "stores/scripted/words.hpp"
 #include "stores/sql/sql_store.hpp"
-#include "stores/sql/words.hpp"
 
 namespace holdfast::inline v0::mysql {
 
@@ -17,8 +17,8 @@ namespace {
 
 class MysqlDialect final : public sql::Dialect {
 public:
-    MysqlDialect(sql::Address address, sql::Layout layout, std::string zone)
-        : address_(std::move(address)), layout_(layout), zone_(std::move(zone)) {}
+    MysqlDialect(sql::Address address, sql::Tables tables, std::string zone)
+        : address_(std::move(address)), tables_(tables), zone_(std::move(zone)) {}
 
     std::unique_ptr<sql::Session> open(Purpose purpose,
                                        std::function<void()> resolved) const override {
@@ -27,7 +27,7 @@ public:
         return std::make_unique<MysqlSession>(address_, role, std::move(resolved));
     }
     std::string_view schema() const override {
-        return layout_ == sql::Layout::shedlock ? scripts::schema_shedlock : scripts::schema;
+        return tables_ == sql::Tables::shedlock ? scripts::schema_shedlock : scripts::schema;
     }
     Meaning meaning_of(const sql::ServerError& error) const override {
         return mysql::meaning_of(error, address_);
@@ -36,16 +36,16 @@ public:
 
 private:
     const sql::Address address_;
-    const sql::Layout layout_;
+    const sql::Tables tables_;
     const std::string zone_;
-    const std::string client_ = sql::hex_of(sql::random_nonce());
+    const std::string client_ = scripted::random_client();
 };
 
 /// The time zone of ShedLock's sessions; empty: the server's.
-std::string zone_of(const StoreUrl& url, sql::Layout layout) {
+std::string zone_of(const StoreUrl& url, sql::Tables tables) {
     std::string zone = url.text("zone").value_or("");
     constexpr auto unusual = "'\\\" \t\n;";
-    if (layout != sql::Layout::shedlock && !zone.empty()) {
+    if (tables != sql::Tables::shedlock && !zone.empty()) {
         throw Error(errc::bad_configuration,
                     url.shown + ": the parameter zone is for layout=shedlock; leave it out");
     }
@@ -61,9 +61,9 @@ std::string zone_of(const StoreUrl& url, sql::Layout layout) {
 std::shared_ptr<Store> open_mysql(const StoreUrl& url) {
     const auto address =
         sql::address_of(url, {.kind = "mysql", .port = 3306, .password_variable = "MYSQL_PWD"});
-    const auto layout = sql::layout_of(url);
-    return sql::open_sql(address, layout,
-                         std::make_shared<MysqlDialect>(address, layout, zone_of(url, layout)));
+    const auto tables = sql::tables_of(url);
+    return sql::open_sql(address, tables,
+                         std::make_shared<MysqlDialect>(address, tables, zone_of(url, tables)));
 }
 
 }  // namespace holdfast::inline v0::mysql

@@ -7,7 +7,7 @@
 #include <new>
 #include <string_view>
 
-#include "stores/sql/words.hpp"
+#include "stores/scripted/words.hpp"
 
 namespace holdfast::inline v0::mysql {
 
@@ -31,7 +31,7 @@ std::string id_of(std::string_view name) {
     if (EVP_Digest(name.data(), name.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
         throw std::bad_alloc();
     }
-    return sql::hex_of({reinterpret_cast<const char*>(digest.data()), size});
+    return scripted::hex_of({reinterpret_cast<const char*>(digest.data()), size});
 }
 
 /// The words of a call, as calls.cpp has them in order. They need no escapes.

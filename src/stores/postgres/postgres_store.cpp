@@ -7,8 +7,8 @@
 #include "stores/postgres/postgres_scripts.hpp"
 #include "stores/postgres/postgres_session.hpp"
 #include "stores/postgres/schema_name.hpp"
+#include "stores/scripted/words.hpp"
 #include "stores/sql/sql_store.hpp"
-#include "stores/sql/words.hpp"
 
 namespace holdfast::inline v0::postgres {
 
@@ -16,8 +16,8 @@ namespace {
 
 class PostgresDialect final : public sql::Dialect {
 public:
-    PostgresDialect(Address address, sql::Layout layout)
-        : address_(std::move(address)), layout_(layout) {}
+    PostgresDialect(Address address, sql::Tables tables)
+        : address_(std::move(address)), tables_(tables) {}
 
     std::unique_ptr<sql::Session> open(Purpose purpose,
                                        std::function<void()> resolved) const override {
@@ -25,7 +25,7 @@ public:
         return std::make_unique<PostgresSession>(address_, channel, std::move(resolved));
     }
     std::string_view schema() const override {
-        return layout_ == sql::Layout::shedlock ? scripts::schema_shedlock : scripts::schema;
+        return tables_ == sql::Tables::shedlock ? scripts::schema_shedlock : scripts::schema;
     }
     Meaning meaning_of(const sql::ServerError& error) const override {
         return postgres::meaning_of(error, address_);
@@ -34,8 +34,8 @@ public:
 
 private:
     const Address address_;
-    const sql::Layout layout_;
-    const std::string client_ = sql::hex_of(sql::random_nonce());
+    const sql::Tables tables_;
+    const std::string client_ = scripted::random_client();
 };
 
 }  // namespace
@@ -45,8 +45,8 @@ std::shared_ptr<Store> open_postgres(const StoreUrl& url) {
         {sql::address_of(url,
                          {.kind = "postgres", .port = 5432, .password_variable = "PGPASSWORD"})},
         schema_of(url)};
-    const auto layout = sql::layout_of(url);
-    return sql::open_sql(address, layout, std::make_shared<PostgresDialect>(address, layout));
+    const auto tables = sql::tables_of(url);
+    return sql::open_sql(address, tables, std::make_shared<PostgresDialect>(address, tables));
 }
 
 }  // namespace holdfast::inline v0::postgres

@@ -74,12 +74,6 @@ Result<std::vector<Standing>> Answers::standings(const Reply& reply, std::size_t
     return standings;
 }
 
-Result<Standing> Answers::standing(const Reply& reply) const {
-    auto one = standings(reply, 1);
-    if (!one.ok()) return one.failure();
-    return one.value().front();
-}
-
 Result<Standing> Answers::left(const Reply& reply) const {
     if (!is_numbers(reply, 2) || reply.elements.size() != 2) return not_ours();
     return standing_from(reply.elements[0].integer, reply.elements[1].integer, -1);

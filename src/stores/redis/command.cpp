@@ -7,7 +7,7 @@
 #include <charconv>
 #include <new>
 
-#include "stores/redis/nonce_text.hpp"
+#include "stores/scripted/words.hpp"
 
 namespace holdfast::inline v0::redis {
 
@@ -19,13 +19,7 @@ std::string sha1(std::string_view text) {
     if (EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha1(), nullptr) != 1) {
         throw std::bad_alloc();
     }
-    static constexpr char digits[] = "0123456789abcdef";
-    std::string hex;
-    for (unsigned i = 0; i < size; ++i) {
-        hex += digits[digest[i] >> 4U];
-        hex += digits[digest[i] & 0xfU];
-    }
-    return hex;
+    return scripted::hex_of({reinterpret_cast<const char*>(digest.data()), size});
 }
 
 /// Of an enter with names of usual length.
@@ -123,7 +117,7 @@ Command& Command::operator<<(std::int64_t number) {
 }
 
 Command& Command::operator<<(const Nonce& nonce) {
-    end_word(write_hex(nonce, begin_word(2 * nonce.bytes.size())));
+    end_word(scripted::write_hex(nonce, begin_word(2 * nonce.bytes.size())));
     return *this;
 }
 

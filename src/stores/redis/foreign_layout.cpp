@@ -2,10 +2,10 @@
 #include <random>
 #include <utility>
 
-#include "stores/redis/key_name.hpp"
 #include "stores/redis/layout.hpp"
-#include "stores/redis/nonce_text.hpp"
 #include "stores/redis/redis_scripts.hpp"
+#include "stores/redis/summoned_waiters.hpp"
+#include "stores/scripted/words.hpp"
 
 /// The layouts of others: the lock is theirs, so there is no line and no offer. Whoever waits does
 /// so in its own process alone, and is told by the server's tracking when the key has changed.
@@ -32,6 +32,16 @@ std::string_view mode_of(const Contender& contender) {
     return contender.weight == all ? "w" : std::string_view(&reader, 1);
 }
 
+/// A pattern for SCAN that matches the text itself.
+std::string literal_pattern(std::string_view text) {
+    std::string pattern;
+    for (const char c : text) {
+        if (std::string_view("*?[]\\^").find(c) != std::string_view::npos) pattern += '\\';
+        pattern += c;
+    }
+    return pattern;
+}
+
 struct Texts {
     std::string_view enter, standing, renew, leave, inspect;
 };
@@ -52,14 +62,10 @@ public:
 
     std::string key_of(std::string_view resource) const override { return std::string(resource); }
 
-    std::optional<std::string> objection_to(std::string_view resource) const override {
+    std::optional<std::string> objection_to_name(std::string_view resource) const override {
         if (!resource.starts_with(own_keys)) return std::nullopt;
         return "what starts with " + std::string(own_keys) +
                " are keys of holdfast's own in this layout; choose another name";
-    }
-    std::optional<std::string> objection_to(std::string_view,
-                                            std::chrono::milliseconds) const override {
-        return std::nullopt;
     }
 
     Command enter(std::span<const Contender> contenders) const override {
@@ -72,16 +78,19 @@ public:
         }
         return command;
     }
-    Command standing(const Ticket& ticket, const Waiter* waiter) const override {
+    Command standing(const Ticket& ticket) const override {
         Command command(standing_, 1);
         return std::move(command << ticket.resource << ticket.nonce << mode(ticket)
-                                 << (waiter == nullptr ? "h" : "w"));
+                                 << (waiters_->is_waiting(ticket.nonce) ? "w" : "h"));
     }
-    Command renew(std::span<const Renewal> renewals, const Extension& extension) const override {
+    Command renew(std::span<const Ticket> tickets, std::span<const std::size_t> which,
+                  const Extension& extension) const override {
         Command command(renew_, 1);
-        command << renewals.front().ticket.resource << extension.lease.count() << extension.serial;
-        for (const auto& [ticket, waiter] : renewals) {
-            const Contender& one = waiter ? waiter->contender : Contender{};
+        command << tickets[which.front()].resource << extension.lease.count() << extension.serial;
+        for (const std::size_t i : which) {
+            const Ticket& ticket = tickets[i];
+            const auto waiter = waiters_->begin_claim(ticket.nonce, extension.serial);
+            const Contender& one = waiter ? *waiter : Contender{};
             command << ticket.nonce << (waiter ? "w" : "h") << mode(ticket) << one.owner << one.host
                     << std::int64_t{one.pid} << (one.reenter ? "1" : "0");
         }
@@ -136,15 +145,19 @@ public:
         return line;
     }
 
-    /// ["message", "__redis__:invalidate", [key...]], or nil instead of keys after a flush.
-    Told told(const Reply& message) const override {
+    /// ["message", "__redis__:invalidate", [key...]], or nil instead of keys after a flush. Of
+    /// those who wait for a key, whoever has done so longest is told.
+    scripted::News news(const Reply& message) const override {
+        using Whom = scripted::News::Whom;
         if (message.elements.size() != 3 || message.elements[0].text != "message") return {};
-        Told told{.standing = {.state = Standing::State::offered}};
-        told.everybody = message.elements[2].kind == Reply::Kind::nil;
-        for (const Reply& key : message.elements[2].elements) told.keys.push_back(key.text);
-        return told;
+        if (message.elements[2].kind == Reply::Kind::nil) return {.whom = Whom::everybody};
+        scripted::News news{.standing = {.state = Standing::State::offered}};
+        for (const Reply& key : message.elements[2].elements) {
+            if (const auto first = waiters_->first(key.text)) news.nonces.push_back(*first);
+        }
+        return news;
     }
-    bool waiters_wake_each_other() const override { return true; }
+    scripted::Waiters& waiters() const override { return *waiters_; }
 
 private:
     static std::string_view mode(const Ticket& ticket) {
@@ -153,7 +166,7 @@ private:
 
     static Place place_from(const std::string& resource, const Reply& reply) {
         const auto& field = reply.elements;
-        Place place{.ticket = {resource, nonce_of(field[0].text).value_or(Nonce{}),
+        Place place{.ticket = {resource, scripted::nonce_of(field[0].text).value_or(Nonce{}),
                                by_value + field[8].text},
                     .owner = field[1].text,
                     .weight = field[7].text == "r" ? 1 : all,
@@ -166,6 +179,7 @@ private:
         return place;
     }
 
+    const std::unique_ptr<SummonedWaiters> waiters_ = std::make_unique<SummonedWaiters>();
     const Script enter_, standing_, renew_, leave_, inspect_;
     const std::string type_;
 };
@@ -177,13 +191,7 @@ public:
                          scripts::plain_leave, scripts::plain_inspect},
                         "string") {}
     Capabilities capabilities() const override {
-        return {.fifo = false,
-                .barging = true,
-                .default_fairness = Fairness::barging,
-                .shared = false,
-                .permits = false,
-                .reenter = false,
-                .enter_together = true};
+        return {.barging = true, .default_fairness = Fairness::barging, .enter_together = true};
     }
 };
 
@@ -196,11 +204,9 @@ public:
               "hash"),
           watchdog_(watchdog) {}
     Capabilities capabilities() const override {
-        return {.fifo = false,
-                .barging = true,
+        return {.barging = true,
                 .default_fairness = Fairness::barging,
                 .shared = true,
-                .permits = false,
                 .reenter = true,
                 .enter_together = true,
                 .longest_shared_lease = watchdog_};
@@ -208,8 +214,8 @@ public:
 
     /// All readers have one expiry in common, and each renewal of a Redisson reader sets it to that
     /// reader's own time, without looking: a longer lease of ours would end with it.
-    std::optional<std::string> objection_to(std::string_view place,
-                                            std::chrono::milliseconds lease) const override {
+    std::optional<std::string> objection_to_lease(std::string_view place,
+                                                  std::chrono::milliseconds lease) const override {
         if (!place.starts_with(reader) || lease <= watchdog_) return std::nullopt;
         return "a shared lease of " + std::to_string(lease.count()) +
                " ms; Redisson's readers cut " + "it to " + std::to_string(watchdog_.count()) +

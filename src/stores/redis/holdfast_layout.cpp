@@ -1,16 +1,8 @@
-#include <sys/random.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <new>
-#include <system_error>
 #include <utility>
 
-#include "stores/redis/key_name.hpp"
 #include "stores/redis/layout.hpp"
-#include "stores/redis/nonce_text.hpp"
 #include "stores/redis/redis_scripts.hpp"
+#include "stores/scripted/words.hpp"
 
 /// Our own layout: a line for each resource, offers to the next, pushes to whom they concern.
 namespace holdfast::inline v0::redis {
@@ -20,14 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view channel_prefix = "holdfast:";
-
-std::string random_client() {
-    Nonce random;
-    if (getentropy(random.bytes.data(), random.bytes.size()) != 0) {
-        throw std::system_error(errno, std::generic_category(), "getentropy");
-    }
-    return hex_of(random);
-}
+constexpr auto digits = scripted::Digits::upper;
 
 /// A text in MessagePack.
 void append_packed(std::string_view text, std::string& packed) {
@@ -47,7 +32,7 @@ void append_packed(std::string_view text, std::string& packed) {
 
 Place place_from(const std::string& resource, const Reply& reply) {
     const auto& field = reply.elements;
-    return {.ticket = {resource, nonce_of(field[0].text).value_or(Nonce{}),
+    return {.ticket = {resource, scripted::nonce_of(field[0].text).value_or(Nonce{}),
                        std::to_string(field[8].integer)},
             .owner = field[1].text,
             .weight = static_cast<std::uint64_t>(field[2].integer),
@@ -68,15 +53,7 @@ std::vector<Place> places_from(const std::string& resource, const Reply& reply) 
 
 class HoldfastLayout final : public Layout {
 public:
-    Capabilities capabilities() const override {
-        return {.fifo = true,
-                .barging = true,
-                .default_fairness = Fairness::fifo,
-                .shared = true,
-                .permits = true,
-                .reenter = true,
-                .enter_together = true};
-    }
+    Capabilities capabilities() const override { return scripted::everything; }
     RedisWire::Pushes pushes() const override {
         return {.channel = std::string(channel_prefix) + client_};
     }
@@ -85,17 +62,9 @@ public:
         std::string key;
         key.reserve(resource.size() + 2);
         key += '{';
-        append_escaped(resource, key);
+        scripted::append_escaped(resource, digits, key);
         key += '}';
         return key;
-    }
-
-    std::optional<std::string> objection_to(std::string_view) const override {
-        return std::nullopt;  // our prefix is before every key
-    }
-    std::optional<std::string> objection_to(std::string_view,
-                                            std::chrono::milliseconds) const override {
-        return std::nullopt;
     }
 
     Command enter(std::span<const Contender> contenders) const override {
@@ -109,15 +78,16 @@ public:
         }
         return command;
     }
-    Command standing(const Ticket& ticket, const Waiter*) const override {
+    Command standing(const Ticket& ticket) const override {
         Command command(standing_, 1);
         return std::move(command << key_of(ticket.resource) << ticket.nonce);
     }
-    Command renew(std::span<const Renewal> renewals, const Extension& extension) const override {
+    Command renew(std::span<const Ticket> tickets, std::span<const std::size_t> which,
+                  const Extension& extension) const override {
         Command command(renew_, 1);
-        command << key_of(renewals.front().ticket.resource) << extension.lease.count()
+        command << key_of(tickets[which.front()].resource) << extension.lease.count()
                 << extension.serial;
-        for (const Renewal& renewal : renewals) command << renewal.ticket.nonce;
+        for (const std::size_t i : which) command << tickets[i].nonce;
         return command;
     }
     Command leave(const Ticket& ticket, std::chrono::milliseconds tombstone) const override {
@@ -141,11 +111,11 @@ public:
     }
 
     Result<Search> search(std::string_view prefix) const override {
-        return Search{.pattern = "{" + escaped(prefix) + "*}", .type = "hash"};
+        return Search{.pattern = "{" + scripted::escaped(prefix, digits) + "*}", .type = "hash"};
     }
     std::optional<std::string> resource_of(const std::string& key) const override {
         if (key.size() < 3 || key.front() != '{' || key.back() != '}') return std::nullopt;
-        return unescaped(std::string_view(key).substr(1, key.size() - 2));
+        return scripted::unescaped(std::string_view(key).substr(1, key.size() - 2), digits);
     }
     std::optional<Line> line_of(const std::string& resource, const Reply& reply) const override {
         if (reply.elements.size() != 5) return std::nullopt;
@@ -157,26 +127,12 @@ public:
                     .waiters = places_from(resource, reply.elements[3])};
     }
 
-    /// ["message", channel, "NONCE o"], "NONCE g" or "NONCE w MILLISECONDS".
-    Told told(const Reply& message) const override {
+    /// ["message", channel, what one is told]
+    scripted::News news(const Reply& message) const override {
         if (message.elements.size() != 3 || message.elements[0].text != "message") return {};
-        const std::string_view text = message.elements[2].text;
-        const auto nonce = nonce_of(text.substr(0, std::min<std::size_t>(text.size(), 32)));
-        if (!nonce || text.size() < 34) return {};
-        Told told{.nonce = nonce};
-        switch (text[33]) {
-            case 'o':
-                told.standing.state = Standing::State::offered;
-                break;
-            case 'g':
-                break;
-            default:
-                told.standing = {.state = Standing::State::waiting,
-                                 .look_again = pushed_look(text.substr(34))};
-        }
-        return told;
+        return scripted::news_in(message.elements[2].text);
     }
-    bool waiters_wake_each_other() const override { return false; }
+    scripted::Waiters& waiters() const override { return *waiters_; }
 
 private:
     /// As a contender's record has it.
@@ -190,16 +146,8 @@ private:
         return packed;
     }
 
-    static std::optional<std::chrono::nanoseconds> pushed_look(std::string_view text) {
-        std::int64_t milliseconds = 0;
-        if (text.empty()) return std::nullopt;
-        const auto [end, error] =
-            std::from_chars(text.data() + 1, text.data() + text.size(), milliseconds);
-        if (error != std::errc{} || milliseconds < 0) return std::nullopt;
-        return std::chrono::milliseconds{milliseconds};
-    }
-
-    const std::string client_ = random_client();
+    const std::unique_ptr<scripted::Waiters> waiters_ = std::make_unique<scripted::Waiters>();
+    const std::string client_ = scripted::random_client();
     const Script together_{scripts::holdfast_together};
     const Script enter_{scripts::holdfast_enter, together_, "enter"};
     const Script standing_{scripts::holdfast_standing};

@@ -10,15 +10,18 @@
 
 #include "port/contender.hpp"
 #include "port/store.hpp"
+#include "port/store_url.hpp"
 #include "stores/redis/command.hpp"
 #include "stores/redis/redis_wire.hpp"
 #include "stores/redis/reply.hpp"
-#include "stores/redis/waiters.hpp"
+#include "stores/scripted/news.hpp"
+#include "stores/scripted/protocol.hpp"
+#include "stores/scripted/waiters.hpp"
 
 namespace holdfast::inline v0::redis {
 
 /// How locks are kept in the server: which commands the verbs are, and what is answered to them.
-/// Knows nothing of connections and time. Threads: all members may be called from any thread.
+/// Knows nothing of connections. Threads: all members may be called from any thread.
 class Layout {
 public:
     virtual ~Layout() = default;
@@ -29,21 +32,24 @@ public:
     /// The key of the lock itself.
     virtual std::string key_of(std::string_view resource) const = 0;
 
-    /// Why no lock can have this name, in a sentence; nothing when one can.
-    virtual std::optional<std::string> objection_to(std::string_view resource) const = 0;
-    /// Why no contender at this place can have so long a lease, as above.
-    virtual std::optional<std::string> objection_to(std::string_view place,
-                                                    std::chrono::milliseconds lease) const = 0;
+    /// Why there cannot be such a lock, contender or lease, in a sentence; nothing when there can.
+    std::optional<std::string> objection_to(const std::string& resource) const {
+        return objection_to_name(resource);
+    }
+    std::optional<std::string> objection_to(const Contender& contender) const;
+    std::optional<std::string> objection_to(const Ticket& ticket,
+                                            std::chrono::milliseconds lease) const {
+        return objection_to_lease(ticket.place, lease);
+    }
+
+    Command greeting() const { return {"ECHO", "holdfast"}; }
 
     virtual Command enter(std::span<const Contender> contenders) const = 0;
-    /// `waiter` is what this client knows of it, if it believes that it waits.
-    virtual Command standing(const Ticket& ticket, const Waiter* waiter) const = 0;
-    struct Renewal {
-        Ticket ticket;
-        std::optional<Waiter> waiter;
-    };
-    /// All of one resource.
-    virtual Command renew(std::span<const Renewal> renewals, const Extension& extension) const = 0;
+    virtual Command standing(const Ticket& ticket) const = 0;
+    /// A script for each resource, for all keys of one are in one slot. They go out together.
+    std::vector<scripted::Batch<Command>> renewals(std::span<const Ticket> tickets,
+                                                   std::span<const std::size_t> which,
+                                                   const Extension& extension) const;
     virtual Command leave(const Ticket& ticket, std::chrono::milliseconds tombstone) const = 0;
     /// A page of those who hold the lock or wait for it: the first, or what next_page() names.
     virtual Command inspect(const std::string& key, const std::string& page) const = 0;
@@ -66,22 +72,29 @@ public:
     /// As a page tells of it. Nothing when nobody is there.
     virtual std::optional<Line> line_of(const std::string& resource, const Reply& reply) const = 0;
 
-    /// Whom a push concerns.
-    struct Told {
-        std::optional<Nonce> nonce = std::nullopt;  ///< exactly this one
-        std::vector<std::string> keys = {};         ///< whoever has waited longest for these
-        bool everybody = false;
-        Standing standing = {};
-    };
-    virtual Told told(const Reply& message) const = 0;
-    /// Who is told of a free lock in the layouts of others wakes the next one when it is not, or
-    /// not alone, what it came for.
-    virtual bool waiters_wake_each_other() const = 0;
+    /// What a push says.
+    virtual scripted::News news(const Reply& message) const = 0;
+    /// Those of this client who wait.
+    virtual scripted::Waiters& waiters() const = 0;
+
+protected:
+    virtual std::optional<std::string> objection_to_name(std::string_view /*resource*/) const {
+        return std::nullopt;
+    }
+    virtual std::optional<std::string> objection_to_lease(
+        std::string_view /*place*/, std::chrono::milliseconds /*lease*/) const {
+        return std::nullopt;
+    }
+    /// `which` of the tickets: all of one resource.
+    virtual Command renew(std::span<const Ticket> tickets, std::span<const std::size_t> which,
+                          const Extension& extension) const = 0;
 };
 
 std::unique_ptr<Layout> holdfast_layout();
 std::unique_ptr<Layout> plain_layout();
 /// `watchdog` is the time that Redisson's readers renew for (its lockWatchdogTimeout).
 std::unique_ptr<Layout> redisson_layout(std::chrono::milliseconds watchdog);
+/// The one that the URL asks for. Throws Error with errc::bad_configuration when there is none.
+std::unique_ptr<Layout> layout_of(const StoreUrl& url);
 
 }  // namespace holdfast::inline v0::redis

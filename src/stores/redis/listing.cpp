@@ -2,10 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <set>
 #include <utility>
 
 namespace holdfast::inline v0::redis {
@@ -35,133 +31,83 @@ void put_in_order(Line& line) {
     put_in_order(line.waiters);
 }
 
-class Listing : public std::enable_shared_from_this<Listing> {
-public:
-    Listing(RedisWire& wire, const Layout& layout, std::weak_ptr<const void> store,
-            std::string prefix, Layout::Search search)
-        : wire_(wire),
-          layout_(layout),
-          store_(std::move(store)),
-          prefix_(std::move(prefix)),
-          search_(std::move(search)),
-          flight_(std::make_shared<Flight<std::vector<Line>>>(wire)) {}
-
-    Pending<std::vector<Line>> start() {
-        scan("0");
-        return Pending<std::vector<Line>>(flight_);
-    }
-    Pending<std::vector<Line>> start_with(const std::string& key) {
-        keys_.insert(key);
-        look_at_each();
-        return Pending<std::vector<Line>>(flight_);
-    }
-
-private:
-    /// Wire and layout are the store's. When that is gone, nobody wants the answer.
-    template <class Answered>
-    void submit(Command command, Answered answered) {
-        wire_.submit(std::move(command),
-                     [self = shared_from_this(), answered](const Answer& answer) {
-                         if (const auto store = self->store_.lock()) answered(*self, answer);
-                     });
-    }
-
-    void scan(const std::string& cursor) {
-        submit({"SCAN", cursor, "MATCH", search_.pattern, "COUNT", "1000", "TYPE", search_.type},
-               [](Listing& self, const Answer& answer) { self.scanned(answer); });
-    }
-
-    void scanned(const Answer& answer) {
-        if (!answer.result.ok()) return flight_->complete(answer.result.failure());
-        const auto& found = answer.result.value().elements;
-        if (found.size() != 2) return flight_->complete(std::vector<Line>{});
-        // SCAN may give a key more than once.
-        for (const Reply& key : found[1].elements) keys_.insert(key.text);
-        if (found[0].text != "0") return scan(found[0].text);
-        look_at_each();
-    }
-
-    void look_at_each() {
-        std::vector<std::pair<std::string, std::string>> resources;
-        for (const std::string& key : keys_) {
-            auto resource = layout_.resource_of(key);
-            if (resource && resource->starts_with(prefix_)) {
-                resources.emplace_back(key, *std::move(resource));
-            }
-        }
-        due_ = resources.size();
-        if (due_ == 0) return flight_->complete(std::vector<Line>{});
-        for (const auto& [key, resource] : resources) look(key, resource, {});
-    }
-
-    void look(const std::string& key, const std::string& resource, const std::string& page) {
-        submit(layout_.inspect(key, page), [key, resource](Listing& self, const Answer& answer) {
-            self.looked(key, resource, answer);
-        });
-    }
-
-    void looked(const std::string& key, const std::string& resource, const Answer& answer) {
-        const std::string next =
-            answer.result.ok() ? layout_.next_page(answer.result.value()) : std::string();
-        const bool was_last = take(resource, answer, next.empty());
-        if (!next.empty()) return look(key, resource, next);
-        if (!was_last) return;
-        if (failure_) return flight_->complete(*failure_);
-        std::vector<Line> lines;
-        for (auto& [name, line] : lines_) {
-            put_in_order(line);
-            lines.push_back(std::move(line));
-        }
-        flight_->complete(std::move(lines));
-    }
-
-    /// Whether everything is there now. Callbacks of several turns may run at the same time.
-    bool take(const std::string& resource, const Answer& answer, bool was_last_page) {
-        const std::lock_guard guard(mutex_);
-        if (!answer.result.ok()) {
-            failure_ = answer.result.failure();
-        } else if (auto line = layout_.line_of(resource, answer.result.value())) {
-            add(*std::move(line));
-        }
-        if (was_last_page) --due_;
-        return due_ == 0;
-    }
-
-    void add(Line page) {
-        Line& line = lines_[page.resource];
-        std::ranges::move(line.holders, std::back_inserter(page.holders));
-        std::ranges::move(line.waiters, std::back_inserter(page.waiters));
-        line = std::move(page);
-    }
-
-    RedisWire& wire_;
-    const Layout& layout_;
-    const std::weak_ptr<const void> store_;
-    const std::string prefix_;
-    const Layout::Search search_;
-    std::shared_ptr<Flight<std::vector<Line>>> flight_;
-    std::set<std::string> keys_;
-    std::mutex mutex_;
-    std::map<std::string, Line> lines_;
-    std::size_t due_ = 0;
-    std::optional<Failure> failure_;
-};
-
 }  // namespace
 
-Pending<std::vector<Line>> list(RedisWire& wire, const Layout& layout,
-                                std::weak_ptr<const void> store, std::string prefix) {
+Result<Listing> Listing::of_all(const Layout& layout, std::string prefix) {
     auto search = layout.search(prefix);
     if (!search.ok()) return search.failure();
-    return std::make_shared<Listing>(wire, layout, std::move(store), std::move(prefix),
-                                     std::move(search).value())
-        ->start();
+    Listing listing(layout, std::move(prefix));
+    listing.search_ = std::move(search).value();
+    return listing;
 }
 
-Pending<std::vector<Line>> look_at(RedisWire& wire, const Layout& layout,
-                                   std::weak_ptr<const void> store, const std::string& resource) {
-    return std::make_shared<Listing>(wire, layout, std::move(store), resource, Layout::Search{})
-        ->start_with(layout.key_of(resource));
+Listing Listing::of_one(const Layout& layout, std::string resource) {
+    Listing listing(layout, std::move(resource));
+    listing.keys_.insert(layout.key_of(listing.prefix_));
+    return listing;
+}
+
+std::vector<Listing::Inquiry> Listing::start() {
+    if (!keys_.empty()) return look_at_each();
+    std::vector<Inquiry> first;
+    first.push_back(scan("0"));
+    return first;
+}
+
+/// What is about nothing is a part of the scan; what is about a key, a look at it.
+std::vector<Listing::Inquiry> Listing::take(const std::string& about, const Reply& reply) {
+    return about.empty() ? scanned(reply) : looked(about, reply);
+}
+
+Listing::Inquiry Listing::scan(const std::string& cursor) const {
+    return {{"SCAN", cursor, "MATCH", search_.pattern, "COUNT", "1000", "TYPE", search_.type}};
+}
+
+std::vector<Listing::Inquiry> Listing::scanned(const Reply& reply) {
+    if (reply.elements.size() != 2) return {};
+    // SCAN may give a key more than once.
+    for (const Reply& key : reply.elements[1].elements) keys_.insert(key.text);
+    const std::string& cursor = reply.elements[0].text;
+    if (cursor == "0") return look_at_each();
+    std::vector<Inquiry> next;
+    next.push_back(scan(cursor));
+    return next;
+}
+
+std::vector<Listing::Inquiry> Listing::look_at_each() const {
+    std::vector<Inquiry> looks;
+    for (const std::string& key : keys_) {
+        const auto resource = layout_->resource_of(key);
+        if (!resource || !resource->starts_with(prefix_)) continue;
+        looks.push_back({layout_->inspect(key, {}), key});
+    }
+    return looks;
+}
+
+std::vector<Listing::Inquiry> Listing::looked(const std::string& key, const Reply& reply) {
+    const auto resource = layout_->resource_of(key);
+    if (auto line = layout_->line_of(resource.value_or(key), reply)) add(*std::move(line));
+    std::vector<Inquiry> further;
+    const std::string page = layout_->next_page(reply);
+    if (!page.empty()) further.push_back({layout_->inspect(key, page), key});
+    return further;
+}
+
+void Listing::add(Line page) {
+    Line& line = lines_[page.resource];
+    std::ranges::move(line.holders, std::back_inserter(page.holders));
+    std::ranges::move(line.waiters, std::back_inserter(page.waiters));
+    line = std::move(page);
+}
+
+Result<std::vector<Line>> Listing::lines() {
+    std::vector<Line> sorted;
+    sorted.reserve(lines_.size());
+    for (auto& [resource, line] : lines_) {
+        put_in_order(line);
+        sorted.push_back(std::move(line));
+    }
+    return sorted;
 }
 
 }  // namespace holdfast::inline v0::redis

@@ -1,23 +1,50 @@
 #pragma once
 
-#include <memory>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "port/contender.hpp"
-#include "port/pending.hpp"
+#include "port/failure.hpp"
+#include "stores/redis/command.hpp"
 #include "stores/redis/layout.hpp"
-#include "stores/redis/redis_wire.hpp"
+#include "stores/redis/reply.hpp"
+#include "stores/scripted/protocol.hpp"
 
 namespace holdfast::inline v0::redis {
 
-/// All lines whose resource starts with `prefix`, sorted: found by SCAN, a piece at a time, so that
-/// a large server is not kept from its work. Wire and layout belong to `store`.
-Pending<std::vector<Line>> list(RedisWire& wire, const Layout& layout,
-                                std::weak_ptr<const void> store, std::string prefix);
+/// The lines whose resource starts with a prefix: found by SCAN, a piece at a time, so that a large
+/// server is not kept from its work; then each is looked at, page by page.
+class Listing {
+public:
+    using Reply = redis::Reply;
+    using Inquiry = scripted::Inquiry<Command>;
 
-/// The line of one resource, by a single request.
-Pending<std::vector<Line>> look_at(RedisWire& wire, const Layout& layout,
-                                   std::weak_ptr<const void> store, const std::string& resource);
+    /// Nothing when so much cannot be listed. The layout must outlive it.
+    static Result<Listing> of_all(const Layout& layout, std::string prefix);
+    /// The one line, by a single request.
+    static Listing of_one(const Layout& layout, std::string resource);
+
+    std::vector<Inquiry> start();
+    std::vector<Inquiry> take(const std::string& about, const Reply& reply);
+    Result<std::vector<Line>> lines();
+
+private:
+    Listing(const Layout& layout, std::string prefix)
+        : layout_(&layout), prefix_(std::move(prefix)) {}
+
+    Inquiry scan(const std::string& cursor) const;
+    std::vector<Inquiry> scanned(const Reply& reply);
+    std::vector<Inquiry> look_at_each() const;
+    std::vector<Inquiry> looked(const std::string& key, const Reply& reply);
+    void add(Line page);
+
+    const Layout* layout_;
+    std::string prefix_;
+    Layout::Search search_ = {};
+    std::set<std::string> keys_ = {};
+    std::map<std::string, Line> lines_ = {};
+};
 
 }  // namespace holdfast::inline v0::redis

@@ -5,12 +5,14 @@
 #include <map>
 
 #include "port/sentences.hpp"
-#include "stores/sql/words.hpp"
+#include "stores/scripted/words.hpp"
 
 namespace holdfast::inline v0::sql {
 
 namespace {
 
+using scripted::from_hex;
+using scripted::nonce_of;
 using State = Standing::State;
 using Row = std::vector<std::string>;
 
@@ -75,6 +77,10 @@ double share_before(std::string_view id) {
     return (high * 256.0 + low) / 65536.0;
 }
 
+std::optional<std::string> unescaped(std::string_view text) {
+    return scripted::unescaped(text, scripted::Digits::lower);
+}
+
 /// Of one that holds by another library the owner comes in hexadecimal digits.
 std::string owner_in(const Row& row, bool foreign) {
     return (foreign ? from_hex(row[5]) : unescaped(row[5])).value_or(row[5]);
@@ -122,7 +128,7 @@ Result<std::vector<Standing>> Answers::standings(const Reply& reply, std::size_t
     return standings;
 }
 
-Result<Standing> Answers::standing(const Reply& reply) const {
+Result<Standing> Answers::left(const Reply& reply) const {
     auto one = standings(reply, 1);
     if (!one.ok()) return one.failure();
     return one.value().front();
@@ -180,6 +186,11 @@ Failure Answers::not_ours() const {
                 "(docs/stores)"};
 }
 
+scripted::News Answers::news(const std::string& message) {
+    if (message != woken_by_somebody) return scripted::news_in(message);
+    return {.whom = scripted::News::Whom::the_only_one, .standing = {.state = State::offered}};
+}
+
 std::optional<std::string> take_next_page(Reply& page) {
     const auto found = std::ranges::find_if(
         page.rows, [](const Row& row) { return row.size() == 2 && row[0] == "next"; });
@@ -187,18 +198,6 @@ std::optional<std::string> take_next_page(Reply& page) {
     std::string next = (*found)[1];
     page.rows.erase(found);
     return next;
-}
-
-std::optional<Told> told_by(std::string_view message) {
-    constexpr std::size_t nonce_digits = 32;
-    if (message.size() < nonce_digits + 2) return std::nullopt;
-    const auto nonce = nonce_of(message.substr(0, nonce_digits));
-    if (!nonce) return std::nullopt;
-    const std::string_view words = message.substr(nonce_digits + 1);
-    if (words == "o") return Told{*nonce, {.state = State::offered}};
-    if (words == "g") return Told{*nonce, {}};
-    const auto look = words.size() > 2 ? look_in(words.substr(2)) : std::nullopt;
-    return Told{*nonce, {.state = State::waiting, .look_again = look}};
 }
 
 }  // namespace holdfast::inline v0::sql

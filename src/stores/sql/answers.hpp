@@ -4,12 +4,12 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "port/contender.hpp"
 #include "port/failure.hpp"
 #include "port/store.hpp"
+#include "stores/scripted/news.hpp"
 #include "stores/sql/calls.hpp"
 #include "stores/sql/session.hpp"
 
@@ -25,10 +25,11 @@ public:
                                        std::span<const Contender> contenders) const;
     /// As many as were asked for.
     Result<std::vector<Standing>> standings(const Reply& reply, std::size_t count) const;
-    Result<Standing> standing(const Reply& reply) const;
+    Result<Standing> left(const Reply& reply) const;
     /// Of all pages together. Sorted by resource.
     Result<std::vector<Line>> lines(const Reply& reply) const;
     Result<SweepStep> swept(const Reply& reply) const;
+    static scripted::News news(const std::string& message);
 
 private:
     Failure refused(const std::vector<std::string>& row, const Contender& asked) const;
@@ -41,13 +42,5 @@ private:
 /// Takes the row off that says where the next page of inspect starts; nothing when this is the
 /// last.
 std::optional<std::string> take_next_page(Reply& page);
-
-/// Whom a word of the server concerns, and what it says: "NONCE o", "NONCE g", "NONCE w" or
-/// "NONCE w MILLISECONDS".
-struct Told {
-    Nonce nonce;
-    Standing standing;
-};
-std::optional<Told> told_by(std::string_view message);
 
 }  // namespace holdfast::inline v0::sql

@@ -1,12 +1,18 @@
 #include "stores/sql/calls.hpp"
 
+#include <algorithm>
 #include <utility>
 
-#include "stores/sql/words.hpp"
+#include <holdfast/error.hpp>
+
+#include "stores/scripted/words.hpp"
 
 namespace holdfast::inline v0::sql {
 
 namespace {
+
+using scripted::from_hex;
+using scripted::hex_of;
 
 /// Before the names of lines whose locks are ShedLock's: no escaped name begins so.
 constexpr std::string_view shared_line = "%shedlock/";
@@ -15,27 +21,48 @@ constexpr std::string_view foreign_line = "%shedlock=";
 /// Of the column in ShedLock's table.
 constexpr std::size_t longest_shared_name = 64;
 
+std::string escaped(std::string_view name) {
+    return scripted::escaped(name, scripted::Digits::lower);
+}
+std::optional<std::string> unescaped(std::string_view text) {
+    return scripted::unescaped(text, scripted::Digits::lower);
+}
+
 }  // namespace
 
+Tables tables_of(const StoreUrl& url) {
+    const std::string layout = url.text("layout").value_or("holdfast");
+    if (layout == "holdfast") return Tables::holdfast;
+    if (layout == "shedlock") return Tables::shedlock;
+    throw Error(errc::bad_configuration, url.shown + ": the parameter layout is '" + layout +
+                                             "'; give holdfast or shedlock");
+}
+
+Capabilities Calls::capabilities() const {
+    if (tables_ == Tables::holdfast) return scripted::everything;
+    // In a line that is shared with others nobody's turn is safe from them.
+    return {.barging = true, .default_fairness = Fairness::barging};
+}
+
 Call Calls::call(std::string_view verb) const {
-    const std::string before = layout_ == Layout::shedlock ? "shedlock_" : "";
+    const std::string before = tables_ == Tables::shedlock ? "shedlock_" : "";
     return {.verb = before + std::string(verb), .rows = {}, .place = {}};
 }
 
 void Calls::add(Call& call, std::string_view resource, std::vector<std::string> words) const {
     auto& row = call.rows.emplace_back();
     row.reserve(words.size() + 2);
-    const bool shared = layout_ == Layout::shedlock;
+    const bool shared = tables_ == Tables::shedlock;
     row.push_back((shared ? std::string(shared_line) : "") + escaped(resource));
     for (std::string& word : words) row.push_back(std::move(word));
     if (shared) row.push_back(hex_of(resource));
 }
 
-Call Calls::enter(std::span<const Contender> contenders, const std::string& client) const {
+Call Calls::enter(std::span<const Contender> contenders) const {
     Call call = this->call("enter");
     for (const Contender& one : contenders) {
         add(call, one.resource,
-            {hex_of(one.nonce), client, escaped(one.owner), escaped(one.host),
+            {hex_of(one.nonce), client_, escaped(one.owner), escaped(one.host),
              std::to_string(one.pid), std::to_string(one.weight), std::to_string(one.capacity),
              one.fairness == Fairness::fifo ? "f" : "b", one.patience == Patience::wait ? "w" : "n",
              std::to_string(one.lease.count()), one.reenter ? "1" : "0"});
@@ -49,14 +76,21 @@ Call Calls::standing(const Ticket& ticket) const {
     return call;
 }
 
-Call Calls::renew(std::span<const Ticket> tickets, const Extension& extension) const {
-    Call call = this->call("renew");
+std::vector<scripted::Batch<Call>> Calls::renewals(std::span<const Ticket> tickets,
+                                                   std::span<const std::size_t> which,
+                                                   const Extension& extension) const {
+    std::vector<scripted::Batch<Call>> batches;
+    if (which.empty()) return batches;
+    batches.push_back({this->call("renew"), {which.begin(), which.end()}});
+    auto& [call, order] = batches.front();
+    std::ranges::stable_sort(
+        order, {}, [&](std::size_t i) -> const auto& { return tickets[i].resource; });
     const std::string milliseconds = std::to_string(extension.lease.count());
     const std::string serial = std::to_string(extension.serial);
-    for (const Ticket& ticket : tickets) {
-        add(call, ticket.resource, {hex_of(ticket.nonce), milliseconds, serial});
+    for (const std::size_t i : order) {
+        add(call, tickets[i].resource, {hex_of(tickets[i].nonce), milliseconds, serial});
     }
-    return call;
+    return batches;
 }
 
 Call Calls::leave(const Ticket& ticket, std::chrono::milliseconds tombstone) const {
@@ -73,23 +107,23 @@ Call Calls::inspect(std::string_view prefix, const std::string& behind) const {
 }
 
 Call Calls::look_at(std::string_view resource) const {
-    if (layout_ == Layout::shedlock) return inspect(resource);
+    if (tables_ == Tables::shedlock) return inspect(resource);
     Call call = this->call("look_at");
     add(call, resource, {});
     return call;
 }
 
-Call Calls::sweep(const std::string& behind) {
+Call Calls::sweep(const std::string& behind) const {
     return {.verb = "sweep", .rows = {{behind}}, .place = {}};
 }
 
-std::optional<std::string> Calls::objection_to(std::string_view resource) const {
-    if (layout_ == Layout::holdfast || resource.size() <= longest_shared_name) return std::nullopt;
+std::optional<std::string> Calls::objection_to(const std::string& resource) const {
+    if (tables_ == Tables::holdfast || resource.size() <= longest_shared_name) return std::nullopt;
     return "ShedLock's table has names of up to 64 bytes; choose a shorter one";
 }
 
 std::optional<std::string> Calls::resource_in(std::string_view text) const {
-    if (layout_ == Layout::holdfast) return unescaped(text);
+    if (tables_ == Tables::holdfast) return unescaped(text);
     if (text.starts_with(foreign_line)) return from_hex(text.substr(foreign_line.size()));
     if (!text.starts_with(shared_line)) return std::nullopt;
     return unescaped(text.substr(shared_line.size()));

@@ -89,8 +89,8 @@ TEST_F(TheAnswer, ToLeaveIsWhereItStood) {
 }
 
 TEST_F(TheAnswer, OfAnUnknownStateIsThatItIsGone) {
-    EXPECT_EQ(answers_.standing(numbers({4, 9, 9})).value().state, State::gone);
-    EXPECT_EQ(answers_.standing(numbers({-1, 9, 9})).value().state, State::gone);
+    EXPECT_EQ(answers_.standings(numbers({4, 9, 9}), 1).value()[0].state, State::gone);
+    EXPECT_EQ(answers_.standings(numbers({-1, 9, 9}), 1).value()[0].state, State::gone);
 }
 
 TEST_F(TheAnswer, ThatIsNoneOfOursMayHaveHadAnEffect) {
@@ -136,7 +136,7 @@ TEST_F(TheAnswer, OfALayoutOfOthersAlwaysSaysWhenToLook) {
     for (const std::int64_t left :
          {std::int64_t{-2}, std::int64_t{-1}, std::int64_t{0}, std::int64_t{700},
           std::int64_t{86'400'000}, std::numeric_limits<std::int64_t>::max()}) {
-        const auto look = answers.standing(numbers({1, 0, left})).value().look_again;
+        const auto look = answers.standings(numbers({1, 0, left}), 1).value()[0].look_again;
         ASSERT_TRUE(look) << left;
         EXPECT_GT(*look, 0ns) << left;
         EXPECT_LE(*look, 1250ms) << left;

@@ -8,8 +8,8 @@ namespace {
 using State = Standing::State;
 using namespace std::chrono_literals;
 
-const Calls ours{Layout::holdfast};
-const Calls shared{Layout::shedlock};
+const Calls ours{Tables::holdfast, "client"};
+const Calls shared{Tables::shedlock, "client"};
 const std::string nonce(32, 'a');
 
 Contender contender() {
@@ -17,7 +17,7 @@ Contender contender() {
 }
 
 Result<Standing> standing_of(std::vector<std::string> row) {
-    return Answers("server", ours).standing({.rows = {std::move(row)}});
+    return Answers("server", ours).left({.rows = {std::move(row)}});
 }
 
 TEST(SqlAnswers, StatesAreReadWithWhatBelongsToThem) {
@@ -73,15 +73,6 @@ TEST(SqlAnswers, LinesOfTheOtherLayoutAreNotShown) {
     EXPECT_EQ(theirs[1].resource, "task");
     EXPECT_EQ(theirs[1].holders[0].owner, "x");
     EXPECT_TRUE(theirs[1].holders[0].foreign);
-}
-
-TEST(SqlAnswers, PushesNameTheirContender) {
-    EXPECT_EQ(told_by(nonce + " o")->standing.state, State::offered);
-    EXPECT_EQ(told_by(nonce + " g")->standing.state, State::gone);
-    EXPECT_EQ(told_by(nonce + " w 250")->standing.look_again, 250ms);
-    EXPECT_FALSE(told_by(nonce + " w")->standing.look_again);
-    EXPECT_FALSE(told_by("o"));
-    EXPECT_FALSE(told_by(std::string(32, 'x') + " o"));
 }
 
 TEST(SqlCalls, ASharedNameGoesAsDigitsToo) {

@@ -24,21 +24,6 @@ protected:
     }
 };
 
-TEST_F(EtcdConnection, ThatIsSilentlyDeadIsReplacedAlsoWithOneAddress) {
-    const auto user = client("&connect_timeout=1s&request_timeout=4s");
-    auto mutex = user.mutex("orders", long_lived());
-    auto hold = user.mutex("held", {.lease = 6s}).acquire();
-    for (int round = 0; round < 3; ++round) {
-        mutex.acquire().release();
-        deaden_connection();
-        const auto start = Clock::now();
-        EXPECT_TRUE(mutex.acquire().held());
-        EXPECT_LT(Clock::now() - start, 3s) << round;
-        EXPECT_TRUE(hold.held());
-    }
-    EXPECT_FALSE(await([&] { return !hold.held(); }, 7s)) << "it is renewed on the next one";
-}
-
 TEST_F(EtcdConnection, ThatIsSilentlyDeadIsReplacedAlsoWhenItsAddressIsGivenTwice) {
     const std::string address = "127.0.0.1:" + std::to_string(proxy_.port());
     const auto user = connect("etcd://" + address + "," + address + "?prefix=" + prefix() +
@@ -66,49 +51,6 @@ TEST_F(EtcdConnection, OfAWaiterThatIsSilentlyDeadIsReplacedWithItsRenewal) {
     first.release();
     EXPECT_TRUE(second.is_over(3s));
     EXPECT_TRUE(second.get().held());
-}
-
-TEST_F(EtcdConnection, ThatIsResetOrRefusedAtFirstIsTriedAgain) {
-    proxy_.refuse();
-    auto connecting = std::async(std::launch::async, [this] {
-        auto user = client();
-        return user.mutex("orders", brief()).acquire().release();
-    });
-    EXPECT_EQ(connecting.wait_for(500ms), std::future_status::timeout);
-    proxy_.pass();
-    EXPECT_EQ(connecting.get(), Released::in_time);
-    const EtcdAmbush ambush(proxy_, EtcdVerb::enter, {Verdict::cut_before});
-    EXPECT_EQ(client().mutex("orders", brief()).acquire().release(), Released::in_time);
-}
-
-TEST_F(EtcdConnection, ThatIsRefusedUntilTheTimeIsUpSaysSo) {
-    proxy_.refuse();
-    const auto start = Clock::now();
-    const auto failed = error_of([&] { return client("&request_timeout=1s"); });
-    EXPECT_EQ(failed.code(), errc::unreachable);
-    expect_says(failed, "can be reached");
-    EXPECT_LT(Clock::now() - start, 3s);
-}
-
-TEST_F(EtcdConnection, ThatIsSilentDelaysAReleaseNoLongerThanTheLeaseLasts) {
-    const auto user = client();
-    auto hold = user.mutex("orders", brief()).acquire();
-    proxy_.black_hole();
-    const auto start = Clock::now();
-    EXPECT_NE(hold.release(), Released::in_time);
-    EXPECT_LT(Clock::now() - start, 4s);
-}
-
-TEST_F(EtcdConnection, ThatIsSilentDelaysTheEndOfAClientForAMoment) {
-    for (const bool silent : {false, true}) {
-        auto user = std::optional(client());
-        user->mutex("orders", brief()).acquire().release();
-        if (silent) proxy_.black_hole();
-        const auto start = Clock::now();
-        user.reset();
-        EXPECT_LT(Clock::now() - start, 1s) << silent;
-        proxy_.pass();
-    }
 }
 
 /// The names of this process's threads.

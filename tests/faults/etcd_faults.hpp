@@ -2,13 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <memory>
 #include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "faults/ambush.hpp"
 #include "faults/server_faults.hpp"
 #include "servers/etcd_server.hpp"
 #include "support/await.hpp"
@@ -18,24 +16,9 @@
 /// What the fault tests of the etcd store share.
 namespace holdfast::test {
 
-/// What is done to the requests of one kind on their way, the first of them first.
-class EtcdAmbush {
-public:
-    EtcdAmbush(FaultProxy& proxy, EtcdVerb verb, std::vector<Verdict> verdicts) {
-        proxy.on_request([verb, verdicts = std::move(verdicts), seen = seen_](auto request) {
-            if (etcd_verb(request) != verb) return Verdict::pass;
-            const std::size_t number = (*seen)++;
-            return number < verdicts.size() ? verdicts[number] : Verdict::pass;
-        });
-    }
-    std::size_t seen() const { return *seen_; }
-    [[nodiscard]] bool await_seen(std::size_t count) const {
-        return await([&] { return seen() >= count; });
-    }
-
-private:
-    std::shared_ptr<std::atomic<std::size_t>> seen_ = std::make_shared<std::atomic<std::size_t>>(0);
-};
+inline WhichRequests asking(EtcdVerb verb) {
+    return [verb](std::string_view request) { return etcd_verb(request) == verb; };
+}
 
 /// A server, keys with a prefix for each test, and a network before it that the test makes fail.
 class EtcdFaults : public testing::Test {

@@ -19,74 +19,6 @@ protected:
     }
 };
 
-TEST_F(EtcdReplies, ADroppedReplyToEnterLeavesOneContender) {
-    const auto user = warm_client(long_lived());
-    for (int round = 0; round < 3; ++round) {
-        const auto connections = proxy_.connections();
-        const EtcdAmbush ambush(proxy_, EtcdVerb::enter, {Verdict::drop_reply});
-        auto hold = user.mutex("orders", long_lived()).acquire();
-        EXPECT_EQ(ambush.seen(), 2U);
-        EXPECT_GT(proxy_.connections(), connections);
-        EXPECT_EQ(keys("orders").size(), 1U);
-        EXPECT_EQ(holders("orders"), 1U);
-        EXPECT_EQ(hold.release(), Released::in_time);
-        EXPECT_TRUE(await_nobody("orders"));
-    }
-}
-
-TEST_F(EtcdReplies, AnEnterThatNeverArrivedIsMadeAgain) {
-    const auto user = warm_client(long_lived());
-    const EtcdAmbush ambush(proxy_, EtcdVerb::enter, {Verdict::cut_before, Verdict::cut_before});
-    const Hold hold = user.mutex("orders", long_lived()).acquire();
-    EXPECT_EQ(ambush.seen(), 3U);
-    EXPECT_EQ(keys("orders").size(), 1U);
-}
-
-TEST_F(EtcdReplies, ADroppedReplyToEnterKeepsThePlaceInLine) {
-    const auto other = rival();
-    auto first = other.mutex("orders", long_lived()).acquire();
-    const auto user = warm_client(long_lived());
-    const EtcdAmbush ambush(proxy_, EtcdVerb::enter, {Verdict::drop_reply});
-    Acquiring second(user, "orders", long_lived());
-    ASSERT_TRUE(await_waiters("orders", 1));
-    Acquiring third(other, "orders", long_lived());
-    ASSERT_TRUE(await_waiters("orders", 2));
-    first.release();
-    auto hold = second.get();
-    EXPECT_FALSE(third.is_over(50ms));
-    hold.release();
-    EXPECT_TRUE(third.get().held());
-}
-
-TEST_F(EtcdReplies, ADroppedReplyToLeaveIsNotTakenForAnothersLoss) {
-    const auto user = warm_client(long_lived());
-    auto hold = user.mutex("orders", long_lived()).acquire();
-    const EtcdAmbush ambush(proxy_, EtcdVerb::leave, {Verdict::drop_reply});
-    EXPECT_EQ(hold.release(), Released::unknown);
-    // The repetition; and whoever was told so little asks again, in the background.
-    EXPECT_GE(ambush.seen(), 2U);
-    EXPECT_TRUE(await_nobody("orders"));
-}
-
-TEST_F(EtcdReplies, ALeaveThatIsRepeatedLeavesTheSuccessorAlone) {
-    const auto user = warm_client(long_lived());
-    auto mutex = user.mutex("orders", long_lived());
-    auto hold = mutex.acquire();
-    Acquiring other(rival(), "orders", long_lived());
-    ASSERT_TRUE(await_waiters("orders", 1));
-    // The next one of the same client and lease, whose key is like the first one's.
-    Acquiring own(user, "orders", long_lived());
-    ASSERT_TRUE(await_waiters("orders", 2));
-    const EtcdAmbush ambush(proxy_, EtcdVerb::leave,
-                            {Verdict::drop_reply, Verdict::drop_reply, Verdict::drop_reply});
-    EXPECT_NE(hold.release(), Released::too_late);
-    auto second = other.get();
-    EXPECT_FALSE(own.is_over(300ms));
-    EXPECT_EQ(waiters("orders"), 1U);
-    EXPECT_EQ(second.release(), Released::in_time);
-    EXPECT_TRUE(own.get().held());
-}
-
 /// Two ways to one server, each of which may keep back a request, and all behind it: that the
 /// client gives it up, above all.
 class EtcdLateRequests : public EtcdReplies {
@@ -131,21 +63,6 @@ private:
     std::atomic<int> left_{0};
 };
 
-TEST_F(EtcdLateRequests, AnEnterThatComesAfterItsRepetitionHasLeftIsRefused) {
-    const auto user = client_of_both("&connect_timeout=500ms");
-    keep_back(EtcdVerb::enter, 1);
-    auto hold = user.mutex("orders", {.lease = 30s}).acquire();
-    ASSERT_TRUE(are_kept_back());
-    EXPECT_TRUE(hold.held());
-    EXPECT_NE(hold.release(), Released::too_late);
-    EXPECT_TRUE(await([&] { return keys("orders").empty(); }));
-    // The enter itself, and nothing behind it.
-    proxy_.let_pass();
-    other_way_.let_pass();
-    EXPECT_FALSE(is_ghost_seen(1s));
-    EXPECT_TRUE(rival().mutex("orders", long_lived()).acquire().held());
-}
-
 TEST_F(EtcdLateRequests, AnEnterThatComesAfterItWasGivenUpIsTakenOut) {
     const auto user = client_of_both("&connect_timeout=500ms&request_timeout=3s");
     keep_back(EtcdVerb::enter, 2);
@@ -161,22 +78,6 @@ TEST_F(EtcdLateRequests, AnEnterThatComesAfterItWasGivenUpIsTakenOut) {
     EXPECT_FALSE(is_ghost_seen(1s));
 }
 
-TEST_F(EtcdLateRequests, ALeaveThatComesAfterItsRepetitionLeavesTheNextOneAlone) {
-    const auto user = client_of_both("&connect_timeout=500ms");
-    auto mutex = user.mutex("orders", {.lease = 30s});
-    auto first = mutex.acquire();
-    keep_back(EtcdVerb::leave, 1);
-    EXPECT_NE(first.release(), Released::too_late);
-    ASSERT_TRUE(are_kept_back());
-    const Hold next = mutex.acquire();
-    const auto there = keys("orders");
-    proxy_.let_pass();
-    other_way_.let_pass();
-    EXPECT_FALSE(await([&] { return keys("orders") != there; }, 1s));
-    EXPECT_TRUE(next.held());
-    EXPECT_GT(next.fence(), first.fence());
-}
-
 TEST_F(EtcdLateRequests, AnEndOfOneThatWasRefusedThatComesLateLeavesTheNextOneAlone) {
     auto permit = rival().semaphore("orders", 3, {.lease = 30s}).acquire();
     const auto user = client_of_both("&connect_timeout=500ms");
@@ -190,21 +91,6 @@ TEST_F(EtcdLateRequests, AnEndOfOneThatWasRefusedThatComesLateLeavesTheNextOneAl
     let_all_pass();
     EXPECT_FALSE(await([&] { return keys("orders") != there; }, 1s));
     EXPECT_TRUE(next.held());
-}
-
-TEST_F(EtcdLateRequests, AnEnterThatWasRefusedAndComesLateIsNotLeftInLine) {
-    auto permit = rival().semaphore("orders", 3, {.lease = 30s}).acquire();
-    const auto user = client_of_both("&connect_timeout=500ms");
-    keep_back(EtcdVerb::enter, 1);
-    auto mutex = user.mutex("orders", {.lease = 30s});
-    EXPECT_EQ(error_of([&] { return mutex.acquire(); }).code(), errc::conflict);
-    ASSERT_TRUE(are_kept_back());
-    EXPECT_EQ(permit.release(), Released::in_time);
-    ASSERT_TRUE(await([&] { return keys("orders").empty(); }));
-    // Whatever takes it out in the background has done so.
-    EXPECT_TRUE(await([&] { return guarded("orders"); }));
-    let_all_pass();
-    EXPECT_FALSE(is_ghost_seen(1s));
 }
 
 TEST_F(EtcdLateRequests, ARenewalThatComesLateDoesNotShortenALengthenedLease) {
@@ -239,39 +125,9 @@ TEST_F(EtcdReplies, AShorterRenewalWithoutAnAnswerIsTrustedForNoLongerThanTheSer
     EXPECT_GT(next.fence(), hold.fence());
 }
 
-/// One that names another capacity than the resource has, and is about to be taken out.
-class EtcdDisagreement : public EtcdReplies {
-protected:
-    /// Stands in line until its way is let pass.
-    std::future<std::error_code> one_that_disagrees() {
-        const EtcdAmbush ambush(proxy_, EtcdVerb::leave, {Verdict::hold});
-        auto refused = std::async(std::launch::async, [user = client()] {
-            return error_of([&] { return user.mutex("orders", long_lived()).acquire(); }).code();
-        });
-        EXPECT_TRUE(ambush.await_seen(1));
-        return refused;
-    }
-    std::future<Hold> taking_a_permit() const {
-        return std::async(std::launch::async, [other = rival()] {
-            return other.semaphore("orders", 3, long_lived()).acquire();
-        });
-    }
-};
-
-TEST_F(EtcdDisagreement, IsNotHeldAgainstOneThatAgreesWithTheHolder) {
+TEST_F(EtcdReplies, ADisagreementWithOneThatHasComeToTheFrontIsTheLaterOnesAlsoWhenItIsForgotten) {
     auto permit = rival().semaphore("orders", 3, long_lived()).acquire();
-    auto refused = one_that_disagrees();
-    auto taking = taking_a_permit();
-    EXPECT_TRUE(await_waiters("orders", 2));
-    EXPECT_NE(taking.wait_for(0s), std::future_status::ready);
-    proxy_.pass();
-    EXPECT_TRUE(taking.get().held());
-    EXPECT_EQ(refused.get(), errc::conflict);
-}
-
-TEST_F(EtcdDisagreement, OfOneThatHasComeToTheFrontIsTheLaterOnes) {
-    auto permit = rival().semaphore("orders", 3, long_lived()).acquire();
-    const EtcdAmbush ambush(proxy_, EtcdVerb::leave, {Verdict::hold});
+    const Ambush ambush(proxy_, asking(EtcdVerb::leave), {Verdict::hold});
     Acquiring second(client("&connect_timeout=10s&request_timeout=20s"), "orders", long_lived());
     ASSERT_TRUE(ambush.await_seen(1));
     EXPECT_EQ(permit.release(), Released::in_time);
@@ -287,93 +143,16 @@ TEST_F(EtcdDisagreement, OfOneThatHasComeToTheFrontIsTheLaterOnes) {
     EXPECT_EQ(holders("orders"), 1U);
 }
 
-TEST_F(EtcdDisagreement, IsToldAlsoToOneThatWaitedBehindAnotherOfItsKind) {
-    const auto permit = rival().semaphore("orders", 3, long_lived()).acquire();
-    auto refused = one_that_disagrees();
-    // All that it looks at is the one before it, with which it agrees.
-    auto second = std::async(std::launch::async, [other = rival()] {
-        auto mutex = other.mutex("orders", long_lived());
-        return error_of([&] { return mutex.try_acquire_for(8s); }).code();
-    });
-    ASSERT_TRUE(await_waiters("orders", 2));
-    proxy_.pass();
-    EXPECT_EQ(refused.get(), errc::conflict);
-    EXPECT_EQ(second.get(), errc::conflict);
-    EXPECT_TRUE(rival().semaphore("orders", 3, long_lived()).try_acquire())
-        << "nobody stands in the way of those who agree";
-}
-
-TEST_F(EtcdDisagreement, WithOneThatLeavesBetweenIsDecidedByTheNextOfItsKind) {
-    const auto other = rival();
-    auto first = other.semaphore("orders", 3, long_lived()).acquire(3);
-    auto taking = taking_a_permit();
-    ASSERT_TRUE(await_waiters("orders", 1));
-    auto refused = one_that_disagrees();
-    EXPECT_EQ(first.release(), Released::in_time);
-    const Hold present = taking.get();
-    proxy_.pass();
-    EXPECT_EQ(refused.get(), errc::conflict);
-    EXPECT_EQ(waiters("orders"), 0U);
-}
-
-TEST_F(EtcdDisagreement, IsNotHeldAgainstAMutexEither) {
-    auto first = rival().mutex("orders", long_lived()).acquire();
-    const EtcdAmbush ambush(proxy_, EtcdVerb::leave, {Verdict::hold});
-    auto refused = std::async(std::launch::async, [user = client()] {
-        return error_of([&] { return user.semaphore("orders", 3, long_lived()).acquire(); }).code();
-    });
-    ASSERT_TRUE(ambush.await_seen(1));
-    Acquiring second(rival(), "orders", long_lived());
-    EXPECT_TRUE(await_waiters("orders", 2));
-    EXPECT_FALSE(second.is_over());
-    proxy_.pass();
-    EXPECT_EQ(refused.get(), errc::conflict);
-    EXPECT_EQ(first.release(), Released::in_time);
-    EXPECT_TRUE(second.get().held());
-}
-
 TEST_F(EtcdReplies, APredecessorThatGoesBeforeItIsWatchedIsNoticed) {
     auto first = rival().mutex("orders", long_lived()).acquire();
     const auto user = client();
-    const EtcdAmbush ambush(proxy_, EtcdVerb::watch, {Verdict::hold});
+    const Ambush ambush(proxy_, asking(EtcdVerb::watch), {Verdict::hold});
     Acquiring second(user, "orders", {.lease = 30s});
     ASSERT_TRUE(ambush.await_seen(1));
     first.release();
     proxy_.let_pass();
     EXPECT_TRUE(second.is_over(5s)) << "before it looks with its renewal";
     EXPECT_TRUE(second.get().held());
-}
-
-TEST_F(EtcdReplies, APredecessorThatGoesWhileTheConnectionIsDownIsToldByTheNextOne) {
-    auto first = rival().mutex("orders", long_lived()).acquire();
-    const auto user = client();
-    Acquiring second(user, "orders", {.lease = 30s});
-    ASSERT_TRUE(await_waiters("orders", 1));
-    proxy_.refuse();
-    proxy_.cut();
-    first.release();
-    proxy_.pass();
-    EXPECT_TRUE(second.is_over(8s)) << "before it looks with its renewal";
-    EXPECT_TRUE(second.get().held());
-}
-
-TEST_F(EtcdReplies, ACancelledWaitLeavesNobodyInLineAlsoWhenTheNetworkIsDown) {
-    const auto holder = rival().mutex("orders", long_lived()).acquire();
-    const auto user = client();
-    std::stop_source stop;
-    auto waiting = std::async(std::launch::async, [&] {
-        return error_of(
-                   [&] { return user.mutex("orders", long_lived()).acquire(stop.get_token()); })
-            .code();
-    });
-    ASSERT_TRUE(await_waiters("orders", 1));
-    proxy_.refuse();
-    proxy_.cut();
-    stop.request_stop();
-    proxy_.pass();
-    EXPECT_EQ(waiting.get(), errc::cancelled);
-    EXPECT_TRUE(await_waiters("orders", 0));
-    EXPECT_TRUE(holder.held());
 }
 
 TEST_F(EtcdReplies, AKeyIsUsedAgain) {

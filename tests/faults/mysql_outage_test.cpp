@@ -8,16 +8,6 @@ namespace {
 struct MariadbSite {
     MariadbServer server;
 
-    static std::string sessions() {
-        return "SELECT id FROM information_schema.processlist WHERE db = 'locks'";
-    }
-    void kill_session(const std::string& number) const {
-        try {
-            server.query("KILL " + number);
-        } catch (const std::runtime_error&) {
-            // It ended by itself meanwhile.
-        }
-    }
     static std::string everything_from(const std::string& table) {
         return "DELETE FROM locks." + table;
     }

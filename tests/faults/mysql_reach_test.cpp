@@ -1,7 +1,4 @@
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,33 +13,21 @@
 #include <thread>
 #include <vector>
 
-#include "faults/host_names.hpp"
 #include "faults/server_faults.hpp"
 #include "servers/mariadb_server.hpp"
 #include "support/contender.hpp"
 #include "support/loopback.hpp"
 
-/// By which ways a MySQL server is reached, and what one that does not answer as it should costs.
+/// By which ways a MySQL server is reached, and what one that does not answer
+/// as it should costs.
 namespace holdfast::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Socket listener_on(const char* address, int port) {
-    Socket listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const int on = 1;
-    setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    sockaddr_in name{};
-    name.sin_family = AF_INET;
-    name.sin_port = htons(static_cast<std::uint16_t>(port));
-    inet_pton(AF_INET, address, &name.sin_addr);
-    EXPECT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&name), sizeof name), 0);
-    EXPECT_EQ(listen(listener.get(), 5), 0);
-    return listener;
-}
-
-/// Passes bytes to the server; of connections that come after stall(), nothing but the server's
-/// greeting: so they stand still in the middle of the TLS handshake.
+/// Passes bytes to the server; of connections that come after stall(), nothing
+/// but the server's greeting: so they stand still in the middle of the TLS
+/// handshake.
 class StallingProxy {
 public:
     explicit StallingProxy(int server_port)
@@ -96,10 +81,6 @@ private:
 
 class MysqlReach : public testing::Test {
 protected:
-    std::string url_by_name(const std::string& parameters = "") const {
-        return "mysql://root@db.test:" + std::to_string(server_.port()) + "/locks" + parameters;
-    }
-
     MariadbServer server_{{.tls = true}};
 };
 
@@ -133,7 +114,8 @@ TEST_F(MysqlReach, AHandshakeThatStallsIsGivenUpInTime) {
     EXPECT_LT(Clock::now() - started, 3s);
 }
 
-/// Set in a process that is to end with 1 when a thread of ours connects while libraries end.
+/// Set in a process that is to end with 1 when a thread of ours connects while
+/// libraries end.
 constexpr auto looks_at_the_end = "HOLDFAST_TEST_LOOKS_AT_THE_END";
 
 bool nobody_connects() {
@@ -145,7 +127,8 @@ bool nobody_connects() {
     return true;
 }
 
-/// Behind all that is asked for by std::atexit(), as the destructors of libraries are.
+/// Behind all that is asked for by std::atexit(), as the destructors of
+/// libraries are.
 [[gnu::destructor]] void look_at_the_end() {
     // One that has done its work may still be on its way out.
     if (std::getenv(looks_at_the_end) != nullptr) _exit(await(nobody_connects, 2s) ? 0 : 1);
@@ -168,26 +151,8 @@ TEST_F(MysqlReach, AHandshakeThatStallsIsOverBeforeTheProgramIs) {
     EXPECT_TRUE(ended_well(child));
 }
 
-TEST_F(MysqlReach, AnAddressThatRefusesIsFollowedByTheNextOfTheName) {
-    const HostName name("db.test", {"127.0.0.2", "127.0.0.3", "127.0.0.1"});
-    EXPECT_EQ(connect(url_by_name()).mutex("orders").acquire().release(), Released::in_time);
-}
-
-TEST_F(MysqlReach, AnAddressThatSaysNothingTakesItsPartOfTheTimeAndNoMore) {
-    const Socket silent = listener_on("127.0.0.2", server_.port());
-    const HostName name("db.test", {"127.0.0.2", "127.0.0.1"});
-    const Client client = connect(url_by_name("?connect_timeout=1s&request_timeout=20s"));
-    EXPECT_EQ(client.mutex("orders").acquire().release(), Released::in_time);
-}
-
-TEST_F(MysqlReach, WhenNoAddressAnswersTheReasonIsTold) {
-    const HostName name("db.test", {"127.0.0.2", "127.0.0.3"});
-    const Error error = error_of([&] { return connect(url_by_name("?request_timeout=500ms")); });
-    EXPECT_EQ(error.code(), errc::unreachable) << error.what();
-    expect_says(error, "connect");
-}
-
-/// What an older version of holdfast has made is still there, and says something else.
+/// What an older version of holdfast has made is still there, and says
+/// something else.
 TEST_F(MysqlReach, AMendedProcedureReachesADatabaseThatHasTheOldOne) {
     connect(server_.url()).mutex("orders").acquire().release();
     server_.query(R"(UPDATE mysql.proc SET
@@ -220,7 +185,8 @@ TEST_F(MysqlReach, HandOversMeetNoSleeper) {
               "0");
 }
 
-/// Who sleeps sees what is told before it is committed: here, one contender after the other.
+/// Who sleeps sees what is told before it is committed: here, one contender
+/// after the other.
 TEST_F(MysqlReach, AllWhoAreToldInOneTransactionHearOfIt) {
     constexpr int readers = 20;
     const Client holder = connect(server_.url() + "?request_timeout=30s");
@@ -243,7 +209,8 @@ DELIMITER //
     EXPECT_LT(Clock::now() - released, 6s) << "after ten they look by themselves";
 }
 
-/// An idle connection is ended by the server; the one that sleeps is never idle.
+/// An idle connection is ended by the server; the one that sleeps is never
+/// idle.
 TEST(MysqlIdle, AWaiterOutlivesTheTimeThatIdleConnectionsHave) {
     const MariadbServer server({.settings = {"wait-timeout=1", "interactive-timeout=1"}});
     const Client holder = connect(server.url());
@@ -284,7 +251,8 @@ TEST(MysqlSettings, ASessionWritesWhateverTheServerIsSetTo) {
 TEST(MysqlSettings, ASchemaMadeByHandUnderAnotherModeIsTheSame) {
     const MariadbServer server;
     server.query(
-        "SET sql_mode = 'EMPTY_STRING_IS_NULL,ANSI_QUOTES,SIMULTANEOUS_ASSIGNMENT,"
+        "SET sql_mode = "
+        "'EMPTY_STRING_IS_NULL,ANSI_QUOTES,SIMULTANEOUS_ASSIGNMENT,"
         "PAD_CHAR_TO_FULL_LENGTH'; USE locks;\nDELIMITER //\n" +
         schema(server.url()) + "//");
     const Client client = connect(server.url());
@@ -303,7 +271,8 @@ TEST_F(MysqlReach, ATransactionThatAnotherMemberOvertookIsRepeated) {
     const Client client = connect(server_.url());
     client.mutex("orders").acquire().release();
     server_.query(
-        "USE locks; CREATE TABLE refused (count INT) ENGINE = Aria TRANSACTIONAL = 0;"
+        "USE locks; CREATE TABLE refused (count INT) ENGINE = Aria "
+        "TRANSACTIONAL = 0;"
         "INSERT INTO refused VALUES (0)");
     server_.query(R"(USE locks;
 DELIMITER //

@@ -76,7 +76,7 @@ protected:
 
 TEST_F(PostgresBouncer, OneThatPoolsTransactionsIsNamedAndRefused) {
     const PgBouncer bouncer(server_.port(), "transaction");
-    const Error error = error_of([&] { return connect(server_.url_through(bouncer.port())); });
+    const Error error = error_of([&] { return connect(bouncer.url()); });
     EXPECT_EQ(error.code(), errc::bad_configuration) << error.what();
     expect_says(error, "PgBouncer");
     expect_says(error, "use the address of the server itself");

@@ -7,12 +7,6 @@ namespace {
 struct PostgresSite {
     PostgresServer server;
 
-    static std::string sessions() {
-        return "SELECT pid FROM pg_stat_activity WHERE application_name = 'holdfast'";
-    }
-    void kill_session(const std::string& number) const {
-        server.query("SELECT pg_terminate_backend(" + number + ")");
-    }
     static std::string everything_from(const std::string& table) { return "DELETE FROM " + table; }
     /// Functions of that version stay, and with them what they need of the tables.
     void become_older() const {

@@ -1,42 +1,19 @@
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <string>
 
-#include "faults/host_names.hpp"
 #include "faults/server_faults.hpp"
 #include "servers/postgres_server.hpp"
 #include "support/contender.hpp"
-#include "support/loopback.hpp"
 
 /// By which ways a PostgreSQL server is reached, and what is one lock there.
 namespace holdfast::test {
 namespace {
 
-/// Takes connections and says nothing.
-Socket silent_listener(const char* address, int port) {
-    Socket listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const int on = 1;
-    setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    sockaddr_in name{};
-    name.sin_family = AF_INET;
-    name.sin_port = htons(static_cast<std::uint16_t>(port));
-    inet_pton(AF_INET, address, &name.sin_addr);
-    EXPECT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&name), sizeof name), 0);
-    EXPECT_EQ(listen(listener.get(), 5), 0);
-    return listener;
-}
-
 class PostgresReach : public testing::Test {
 protected:
     std::string url_of(const std::string& who, const std::string& parameters = "") const {
         return "postgres://" + who + "@127.0.0.1:" + std::to_string(server_.port()) + "/postgres" +
-               parameters;
-    }
-    std::string url_by_name(const std::string& parameters = "") const {
-        return "postgres://postgres@db.test:" + std::to_string(server_.port()) + "/postgres" +
                parameters;
     }
     /// A user with a schema of its own, which comes first in its search_path.
@@ -47,25 +24,6 @@ protected:
 
     PostgresServer server_;
 };
-
-TEST_F(PostgresReach, AnAddressThatRefusesIsFollowedByTheNextOfTheName) {
-    const HostName name("db.test", {"127.0.0.2", "127.0.0.3", "127.0.0.1"});
-    EXPECT_EQ(connect(url_by_name()).mutex("orders").acquire().release(), Released::in_time);
-}
-
-TEST_F(PostgresReach, AnAddressThatSaysNothingTakesItsPartOfTheTimeAndNoMore) {
-    const Socket silent = silent_listener("127.0.0.2", server_.port());
-    const HostName name("db.test", {"127.0.0.2", "127.0.0.1"});
-    const Client client = connect(url_by_name("?connect_timeout=1s&request_timeout=20s"));
-    EXPECT_EQ(client.mutex("orders").acquire().release(), Released::in_time);
-}
-
-TEST_F(PostgresReach, WhenNoAddressAnswersTheReasonIsTold) {
-    const HostName name("db.test", {"127.0.0.2", "127.0.0.3"});
-    const Error error = error_of([&] { return connect(url_by_name("?request_timeout=500ms")); });
-    EXPECT_EQ(error.code(), errc::unreachable);
-    expect_says(error, "refused");
-}
 
 TEST_F(PostgresReach, UsersWithSchemasOfTheirOwnMeetInOneLock) {
     add_user_with_schema("first");
@@ -95,8 +53,9 @@ TEST_F(PostgresReach, ASchemaThatIsNotThereIsNamedAsTheReason) {
     expect_says(error, "?schema=");
 }
 
-/// The functions that say how full the queue is, and that fill it, are replaced: a real one has
-/// gigabytes. By SQL, which is put in their place; what else stands there is not called.
+/// The functions that say how full the queue is, and that fill it, are
+/// replaced: a real one has gigabytes. By SQL, which is put in their place;
+/// what else stands there is not called.
 TEST_F(PostgresReach, AFullQueueOfNotificationsFailsNoRelease) {
     const Client holder = connect(url_of("postgres"));
     const Client client = connect(url_of("postgres"));
@@ -118,7 +77,8 @@ TEST_F(PostgresReach, AFullQueueOfNotificationsFailsNoRelease) {
     EXPECT_EQ(next.release(), Released::in_time);
 }
 
-/// What an older version of holdfast has made is still there, and says something else.
+/// What an older version of holdfast has made is still there, and says
+/// something else.
 TEST_F(PostgresReach, AMendedFunctionReachesADatabaseThatHasTheOldOne) {
     connect(url_of("postgres")).mutex("orders").acquire().release();
     server_.query(R"(
@@ -131,7 +91,8 @@ TEST_F(PostgresReach, AMendedFunctionReachesADatabaseThatHasTheOldOne) {
             END LOOP;
         END $$)");
     EXPECT_EQ(connect(url_of("postgres")).mutex("orders").acquire().release(), Released::in_time);
-    EXPECT_EQ(server_.query(R"(SELECT count(*) FROM pg_proc WHERE proname LIKE 'holdfast\_%\_enter'
+    EXPECT_EQ(server_.query(
+                  R"(SELECT count(*) FROM pg_proc WHERE proname LIKE 'holdfast\_%\_enter'
                                    AND proname NOT LIKE '%shedlock%')"),
               "2");
 }

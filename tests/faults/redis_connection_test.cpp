@@ -34,59 +34,7 @@ protected:
     }
 };
 
-// --- the first connection ---
-
-TEST_F(RedisConnection, AFirstConnectionThatIsResetIsMadeAgain) {
-    std::atomic<int> resets{0};
-    proxy_.on_request([&](auto) { return resets++ < 3 ? Verdict::cut_before : Verdict::pass; });
-    expect_works(client());
-    EXPECT_GT(resets, 3);
-}
-
-TEST_F(RedisConnection, AServerThatIsNotThereYetIsWaitedForWhenConnecting) {
-    proxy_.refuse();
-    auto connecting =
-        std::async(std::launch::async, [&] { return client("?request_timeout=20s"); });
-    EXPECT_EQ(connecting.wait_for(300ms), std::future_status::timeout) << "it is patient";
-    proxy_.pass();
-    expect_works(connecting.get());
-}
-
-TEST_F(RedisConnection, AServerThatIsNeverThereIsToldOfWithTheReasonWhenTheTimeIsUp) {
-    proxy_.refuse();
-    const auto start = Clock::now();
-    const Error error = error_of([&] { return client("?request_timeout=500ms"); });
-    EXPECT_GE(Clock::now() - start, 450ms);
-    EXPECT_EQ(error.code(), errc::unreachable) << error.what();
-    EXPECT_EQ(error.effect(), Effect::none) << error.what();
-    expect_says(error, "refused");
-}
-
 // --- a black hole ---
-
-TEST_F(RedisConnection, AHoldBehindABlackHoleIsLostBeforeItsLeaseEnds) {
-    constexpr auto lease = 2s;
-    auto hold = client("?request_timeout=300ms").mutex("orders", {.lease = lease}).acquire();
-    const auto cut = Clock::now();
-    proxy_.black_hole();
-    Acquiring next(rival(), "orders");
-    EXPECT_TRUE(await([&] { return hold.lost().stop_requested(); }));
-    EXPECT_LT(Clock::now() - cut, lease);
-    EXPECT_FALSE(next.is_over()) << "it is told before another one can be in";
-    EXPECT_TRUE(await([&] { return Clock::now() - cut >= lease - lease / 20; }));
-    EXPECT_FALSE(hold.held());
-    auto rivals = next.get();
-    EXPECT_FALSE(hold.held());
-    EXPECT_EQ(hold.loss(), Loss::overdue);
-    EXPECT_GT(rivals.fence(), hold.fence());
-    const auto releasing = Clock::now();
-    EXPECT_EQ(hold.release(), Released::unknown);
-    EXPECT_LT(Clock::now() - releasing, 1s);
-    proxy_.pass();
-    EXPECT_TRUE(rivals.held());
-    EXPECT_EQ(rivals.release(), Released::in_time);
-    expect_nobody_left();
-}
 
 TEST_F(RedisConnection, RequestsIntoABlackHoleEndInTheirTimeLimit) {
     const Client ours = client("?request_timeout=300ms");
@@ -107,56 +55,6 @@ TEST_F(RedisConnection, RequestsIntoABlackHoleEndInTheirTimeLimit) {
     // Now everything arrives, late.
     proxy_.pass();
     expect_works(ours);
-}
-
-TEST_F(RedisConnection, ManyRequestsIntoABlackHoleAllEndInTheirTimeLimit) {
-    const Client ours = client("?request_timeout=300ms");
-    auto warm = ours.mutex("orders").acquire();
-    warm.release();
-    proxy_.black_hole();
-    const auto start = Clock::now();
-    std::atomic<int> failed{0};
-    {
-        std::vector<std::jthread> threads;
-        for (int i = 0; i < 32; ++i) {
-            threads.emplace_back([&, i] {
-                auto mutex = ours.mutex("orders/" + std::to_string(i));
-                if (error_of([&] { return mutex.acquire(); }).code() == errc::unreachable) ++failed;
-            });
-        }
-    }
-    EXPECT_EQ(failed, 32);
-    EXPECT_LT(Clock::now() - start, 1s);
-    proxy_.pass();
-    expect_works(ours);
-}
-
-TEST_F(RedisConnection, ConnectingToABlackHoleEndsInItsTimeLimit) {
-    proxy_.black_hole();
-    const auto start = Clock::now();
-    const Error error =
-        error_of([&] { return client("?connect_timeout=100ms&request_timeout=300ms"); });
-    EXPECT_EQ(error.code(), errc::unreachable);
-    expect_says(error, "127.0.0.1:" + std::to_string(proxy_.port()));
-    EXPECT_LT(Clock::now() - start, 1s);
-}
-
-TEST_F(RedisConnection, AWaiterBehindABlackHoleIsToldAfterItsLease) {
-    auto holder = rival().mutex("orders", {.lease = long_lease}).acquire();
-    const auto counting = std::make_shared<Counting>();
-    Acquiring waiting(client("?request_timeout=200ms", {.observer = counting}), "orders",
-                      {.lease = 2s});
-    ASSERT_TRUE(await([&] { return counting->waits == 1; }));
-    const auto cut = Clock::now();
-    proxy_.black_hole();
-    const Error error = error_of([&] { return waiting.get(); });
-    EXPECT_EQ(error.code(), errc::unreachable) << error.what();
-    EXPECT_LT(Clock::now() - cut, 4s);
-    EXPECT_TRUE(await([&] { return waiters() == 0; }));
-    proxy_.pass();
-    EXPECT_TRUE(holder.held());
-    holder.release();
-    expect_nobody_left();
 }
 
 TEST_F(RedisConnection, AnEarlierRequestsTimeLimitHoldsAlsoWhenItIsSentAgainBehindANewerOne) {
@@ -188,39 +86,6 @@ TEST_F(RedisConnection, AnEarlierRequestsTimeLimitHoldsAlsoWhenItIsSentAgainBehi
 }
 
 // --- half of a connection, or another's ---
-
-TEST_F(RedisConnection, AHalfClosedConnectionIsReplaced) {
-    const Client ours = client();
-    expect_works(ours);
-    proxy_.half_close();
-    expect_works(ours);
-}
-
-TEST_F(RedisConnection, ARequestOnAConnectionThatIsHalfClosedMeanwhileIsOneContender) {
-    const Client ours = client();
-    std::atomic<int> seen{0};
-    proxy_.on_request([&](auto request) {
-        if (is(&RedisLayout::enter, request) && ++seen == 1) proxy_.half_close();
-        return Verdict::pass;
-    });
-    {
-        const auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
-        EXPECT_EQ(seen, 2);
-        EXPECT_EQ(rival().inspect("orders").at(0).holders.size(), 1U);
-    }
-    expect_nobody_left();
-}
-
-TEST_F(RedisConnection, AConnectionThatIsResetIsReplaced) {
-    const Client ours = client();
-    for (int i = 0; i < 20; ++i) {
-        proxy_.cut(i % 2 == 0 ? Ending::reset : Ending::fin);
-        auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
-        proxy_.cut(i % 2 == 0 ? Ending::fin : Ending::reset);
-        EXPECT_NE(hold.release(), Released::too_late);
-    }
-    expect_nobody_left();
-}
 
 TEST_F(RedisConnection, GarbageForAReplyIsToldOrAskedAgainAndNothingIsLeft) {
     const Client ours = client("?request_timeout=300ms");
@@ -259,23 +124,6 @@ TEST_F(RedisConnection, AReplyThatNobodyAskedForIsNotTakenForTheNextOne) {
 }
 
 // --- pushes ---
-
-TEST_F(RedisConnection, AMissedPushCostsFarLessThanALease) {
-    constexpr auto lease = 6s;
-    auto holder = rival().mutex("orders", {.lease = long_lease}).acquire();
-    const Client ours = client();
-    proxy_.lose_pushes();
-    const Ambush asking(proxy_, &RedisLayout::standing, {});
-    Acquiring waiting(ours, "orders", {.lease = lease});
-    ASSERT_TRUE(asking.await_seen(1)) << "it listens now, and asks what it may have missed";
-    ASSERT_TRUE(await([&] { return waiters() == 1; }));
-    const auto released = Clock::now();
-    holder.release();
-    waiting.get().release();
-    EXPECT_LT(Clock::now() - released, lease / 2) << "its renewal, after a third, makes up for it";
-    EXPECT_GT(Clock::now() - released, 100ms) << "it was not missed";
-    expect_nobody_left();
-}
 
 TEST_F(RedisConnection, APushesConnectionInABlackHoleIsNoticedAndReplaced) {
     auto holder = rival().mutex("orders", {.lease = long_lease}).acquire();

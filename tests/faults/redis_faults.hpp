@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "faults/ambush.hpp"
 #include "faults/server_faults.hpp"
 #include "port/store.hpp"
 #include "servers/redis_server.hpp"
@@ -74,24 +75,9 @@ inline bool is(Verb verb, std::string_view request) {
     return false;
 }
 
-/// What is done to the requests of one verb on their way, the first of them first.
-class Ambush {
-public:
-    Ambush(FaultProxy& proxy, Verb verb, std::vector<Verdict> verdicts) {
-        proxy.on_request([verb, verdicts = std::move(verdicts), seen = seen_](auto request) {
-            if (!is(verb, request)) return Verdict::pass;
-            const std::size_t number = (*seen)++;
-            return number < verdicts.size() ? verdicts[number] : Verdict::pass;
-        });
-    }
-    std::size_t seen() const { return *seen_; }
-    [[nodiscard]] bool await_seen(std::size_t count) const {
-        return await([&] { return seen() >= count; });
-    }
-
-private:
-    std::shared_ptr<std::atomic<std::size_t>> seen_ = std::make_shared<std::atomic<std::size_t>>(0);
-};
+inline WhichRequests asking(Verb verb) {
+    return [verb](std::string_view request) { return is(verb, request); };
+}
 
 inline std::vector<std::string> keys_of(const RedisServer& server) {
     std::string text = server.command({"KEYS", "*"});

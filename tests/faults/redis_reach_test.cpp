@@ -40,22 +40,8 @@ void expect_refused_at_once(const std::string& url, std::string_view words) {
     expect_says(error, words);
 }
 
-TEST_F(RedisReach, ByAddressAndByName) {
-    expect_hand_over(server_, server_.url());
-    expect_hand_over(server_, "redis://localhost:" + std::to_string(server_.port()));
-}
-
 TEST_F(RedisReach, ByUnixSocket) {
     expect_hand_over(server_, server_.socket_url());
-}
-
-TEST_F(RedisReach, ANameThatIsNotFoundIsToldInTime) {
-    const auto start = Clock::now();
-    const Error error =
-        error_of([] { return connect("redis://no-such-host.invalid?connect_timeout=1s"); });
-    EXPECT_EQ(error.code(), errc::unreachable) << error.what();
-    expect_says(error, "no-such-host.invalid");
-    EXPECT_LT(Clock::now() - start, 5s);
 }
 
 TEST_F(RedisReach, ASocketThatIsNotThereIsTold) {
@@ -106,44 +92,6 @@ TEST_F(RedisReach, AServerThatHasNoRoomForAConnectionYetIsWaitedFor) {
     EXPECT_NO_THROW(connecting.get().mutex("orders").acquire().release());
 }
 
-/// A server of another kind: it answers everybody the same.
-class OtherServer {
-public:
-    explicit OtherServer(std::string answer) : answer_(std::move(answer)) {}
-    int port() const { return port_.number(); }
-
-private:
-    void serve(const std::stop_token& ends) const {
-        std::vector<Socket> taken;
-        while (!ends.stop_requested()) {
-            taken.push_back(accept_from(listener_));
-            if (taken.back()) {
-                send_all(taken.back(), answer_);
-            } else {
-                taken.pop_back();
-                std::this_thread::sleep_for(5ms);
-            }
-        }
-    }
-
-    const std::string answer_;
-    const LoopbackPort port_;
-    const Socket listener_ = listen_on(port_.number());
-    std::jthread thread_{[this](const std::stop_token& ends) { serve(ends); }};
-};
-
-TEST_F(RedisReach, AServerOfAnotherKindIsToldAtOnce) {
-    using namespace std::string_literals;
-    for (const std::string& answer : {"HTTP/1.1 400 Bad Request\r\n\r\n"s,
-                                      "SSH-2.0-OpenSSH_9.2\r\n"s, "\x15\x03\x03\0\2\2\x46"s}) {
-        SCOPED_TRACE(testing::PrintToString(answer));
-        const OtherServer other(answer);
-        const std::string at = "127.0.0.1:" + std::to_string(other.port()) + "?request_timeout=20s";
-        expect_refused_at_once("redis://" + at, "does not speak Redis' protocol");
-        if (answer.front() != '\x15') expect_refused_at_once("rediss://" + at, "TLS");
-    }
-}
-
 // --- TLS ---
 
 class RedisTls : public testing::Test {
@@ -158,11 +106,6 @@ protected:
     static std::string as(const Certificate& who) {
         return "&tls_cert=" + who.certificate.string() + "&tls_key=" + who.key.string();
     }
-    static RedisOptions showing(const Certificate& certificate) {
-        return {.tls = true,
-                .settings = {"tls-cert-file " + certificate.certificate.string(),
-                             "tls-key-file " + certificate.key.string()}};
-    }
     /// At once, or when a request's time is up.
     static void expect_refused(const std::string& url, std::string_view words) {
         const auto start = Clock::now();
@@ -176,12 +119,6 @@ protected:
     const Certificates& known_ = certificates();
 };
 
-TEST_F(RedisTls, HandsOverWithATrustedServerByAddressAndByName) {
-    const RedisServer server({.tls = true});
-    expect_hand_over(server, server.tls_url());
-    expect_hand_over(server, url(server, "localhost", trusting(known_.authority)));
-}
-
 TEST_F(RedisTls, HandsOverWithAPasswordInEachLayout) {
     const RedisServer server({.password = "secret", .tls = true});
     expect_hand_over(server, server.tls_url());
@@ -189,29 +126,6 @@ TEST_F(RedisTls, HandsOverWithAPasswordInEachLayout) {
     auto hold = plain.mutex("orders", {.lease = long_lease}).acquire();
     EXPECT_FALSE(plain.mutex("orders").try_lock());
     EXPECT_EQ(hold.release(), Released::in_time);
-}
-
-TEST_F(RedisTls, AServerOfAnotherAuthorityIsRefused) {
-    const RedisServer server(showing(known_.other_server));
-    expect_refused_at_once(
-        url(server, "127.0.0.1", trusting(known_.authority) + "&request_timeout=20s"),
-        "certificate");
-    EXPECT_NO_THROW(connect(url(server, "127.0.0.1", trusting(known_.other_authority))));
-}
-
-TEST_F(RedisTls, AnAuthorityOfTheTestIsNotTrustedByTheMachine) {
-    const RedisServer server({.tls = true});
-    expect_refused_at_once(url(server, "127.0.0.1", ""), "certificate");
-}
-
-TEST_F(RedisTls, AServerByAnotherNameIsRefused) {
-    const RedisServer server(showing(known_.elsewhere));
-    expect_refused_at_once(
-        url(server, "127.0.0.1", trusting(known_.authority) + "&request_timeout=20s"),
-        "certificate");
-    expect_refused_at_once(
-        url(server, "localhost", trusting(known_.authority) + "&request_timeout=20s"),
-        "certificate");
 }
 
 TEST_F(RedisTls, AServerThatDemandsACertificateGetsTheClientsOwn) {
@@ -239,27 +153,11 @@ TEST_F(RedisTls, APlainServerAndATlsClientDoNotUnderstandEachOther) {
     // It may hang up without a word.
     expect_refused("redis://127.0.0.1:" + std::to_string(server.tls_port()) + "?request_timeout=1s",
                    "127.0.0.1");
-    // It takes what we say for the beginning of a command, and may wait for the rest.
+    // It takes what we say for the beginning of a command, and may wait for the
+    // rest.
     expect_refused("rediss://127.0.0.1:" + std::to_string(server.port()) +
                        trusting(known_.authority) + "&connect_timeout=1s&request_timeout=1s",
                    "127.0.0.1");
-}
-
-TEST_F(RedisTls, AConnectionThatIsCutIsReplacedAndNobodyIsLeft) {
-    const RedisServer server({.tls = true});
-    FaultProxy proxy(server.tls_port());
-    const Client ours = connect("rediss://127.0.0.1:" + std::to_string(proxy.port()) +
-                                trusting(known_.authority) + "&request_timeout=1s");
-    for (int i = 0; i < 10; ++i) {
-        auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
-        proxy.cut(i % 2 == 0 ? Ending::fin : Ending::reset);
-        EXPECT_NE(hold.release(), Released::too_late);
-    }
-    proxy.black_hole();
-    auto mutex = ours.mutex("orders", {.lease = long_lease});
-    EXPECT_EQ(error_of([&] { return mutex.acquire(); }).code(), errc::unreachable);
-    proxy.pass();
-    expect_nobody_left(server);
 }
 
 }  // namespace

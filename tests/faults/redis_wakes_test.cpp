@@ -131,6 +131,26 @@ TEST_P(RedisForeignWakes, AForeignReleaseIsHeardAtOnceAlsoAfterTheTrackingWasLos
     expect_nobody_left();
 }
 
+/// A waiter is known to its own client only.
+TEST_P(RedisForeignWakes, ALateClaimOfAWaiterWhoseLeaseEndedIsNoGhost) {
+    auto holder = rival().mutex("orders", {.lease = long_lease}).acquire();
+    const PortUser user(url_behind("&request_timeout=200ms"));
+    Contender one = PortUser::contender();
+    one.lease = 400ms;
+    const Ticket ticket = user.enter(one).value().front().ticket;
+    {
+        const Ambush ambush(proxy_, asking(&RedisLayout::renew), {Verdict::hold});
+        EXPECT_FALSE(user.store().renew({&ticket, 1}, one.lease).get().ok());
+    }
+    EXPECT_TRUE(await([&] { return user.standing(ticket) == Standing::State::gone; }));
+    EXPECT_TRUE(await([&] { return server_.command({"KEYS", "holdfast_left:*"}) != "[]"; }));
+    holder.release();
+    const auto before = proxy_.late_replies();
+    proxy_.let_pass();
+    EXPECT_TRUE(await([&] { return proxy_.late_replies() > before; })) << "it did not come";
+    expect_nobody_left();
+}
+
 TEST_P(RedisForeignWakes, AnUnheardForeignReleaseCostsABoundedLook) {
     auto holder = rival().mutex("orders", {.lease = long_lease}).acquire();
     auto waiting = begin_waiting();

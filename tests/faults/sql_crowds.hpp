@@ -73,31 +73,6 @@ protected:
 };
 TYPED_TEST_SUITE_P(SqlCrowds);
 
-TYPED_TEST_P(SqlCrowds, TheFirstFewInLineLookAClaimTimeAfterEachOther) {
-    this->enter(this->contender(all, 10s));
-    std::chrono::nanoseconds last{0};
-    for (int i = 0; i < 8; ++i) {
-        const Entry entered = this->enter(this->contender());
-        ASSERT_TRUE(entered.standing.look_again) << i << " ahead of it";
-        EXPECT_GT(*entered.standing.look_again, last + 500ms) << i;
-        const auto asked = this->store_->standing(entered.ticket).get().value();
-        ASSERT_TRUE(asked.look_again) << i << " ahead of it";
-        last = *entered.standing.look_again;
-    }
-    EXPECT_FALSE(this->enter(this->contender()).standing.look_again);
-}
-
-TYPED_TEST_P(SqlCrowds, AHolderAndTheFirstWaitersDeadTogetherCostAFewClaimTimes) {
-    this->enter(this->contender(all, 1500ms));
-    this->enter(this->contender());
-    this->enter(this->contender());
-    const auto start = std::chrono::steady_clock::now();
-    Acquiring living(connect(this->url()), "orders", {.lease = this->long_lease});
-    EXPECT_TRUE(living.is_over(15s)) << "a third of its lease is 20 s";
-    living.get().release();
-    EXPECT_LT(std::chrono::steady_clock::now() - start, 15s);
-}
-
 TYPED_TEST_P(SqlCrowds, OneRequestOffersABoundedNumberOfPlacesAndTheClaimsOfferTheRest) {
     constexpr std::size_t count = 1200;
     const Ticket writer = this->enter(this->contender()).ticket;
@@ -114,31 +89,6 @@ TYPED_TEST_P(SqlCrowds, OneRequestOffersABoundedNumberOfPlacesAndTheClaimsOfferT
         }
     }
     EXPECT_EQ(this->count("phase = 'admitted'"), count);
-}
-
-TYPED_TEST_P(SqlCrowds, ThousandsOfReadersAllComeInWithoutWaitingForTheirRenewals) {
-    constexpr int count = 1000;
-    for (const Fairness fairness : {Fairness::fifo, Fairness::barging}) {
-        const LockOptions options{.lease = 5min, .fairness = fairness};
-        const Client ours = connect(this->url());
-        auto writer = connect(this->url()).shared_mutex("table", options).acquire();
-        auto lock = ours.shared_mutex("table", options);
-        std::atomic<int> in{0};
-        std::vector<std::optional<Hold>> holds(count);
-        for (int i = 0; i < count; ++i) {
-            lock.async_acquire_shared([&, i](const std::exception_ptr& failure, Attempt attempt) {
-                if (!failure && attempt) holds[static_cast<std::size_t>(i)] = *std::move(attempt);
-                ++in;
-            });
-        }
-        ASSERT_TRUE(await([&] { return waiters_of(ours, "table") == count; }, 100s));
-        const auto released = std::chrono::steady_clock::now();
-        writer.release();
-        EXPECT_TRUE(await([&] { return in == count; }, 80s)) << in << " are in";
-        EXPECT_LT(std::chrono::steady_clock::now() - released, 80s)
-            << "a third of the lease is 100 s";
-        holds.clear();
-    }
 }
 
 TYPED_TEST_P(SqlCrowds, ACrowdOfDeadWaitersIsTakenOutInPartsAndTheLivingOneBehindThemGetsIn) {
@@ -207,15 +157,6 @@ TYPED_TEST_P(SqlCrowds, AmongACrowdOfDeadHoldersThePlaceOfALivingOneThatJoinedCo
     EXPECT_EQ(this->enter(joined).standing.fence, fence) << "it joined the place that lives on";
 }
 
-TYPED_TEST_P(SqlCrowds, AWaiterThatThereIsRoomForLooksWhenTheOneBeforeItEnds) {
-    this->enter(this->contender(1));
-    this->enter(this->contender(all, 5s));
-    const Entry last = this->enter(this->contender(1));
-    ASSERT_EQ(last.standing.state, Standing::State::waiting);
-    ASSERT_TRUE(last.standing.look_again);
-    EXPECT_LE(*last.standing.look_again, 5s) << "the holder's lease is a minute";
-}
-
 TYPED_TEST_P(SqlCrowds, BehindAsManyBargersAsAreCalledAtOnceTheOthersComeInThoughNoneOfThoseDoes) {
     constexpr std::size_t places = 200;
     constexpr int behind = 50;
@@ -247,14 +188,10 @@ TYPED_TEST_P(SqlCrowds, BehindAsManyBargersAsAreCalledAtOnceTheOthersComeInThoug
 }
 
 REGISTER_TYPED_TEST_SUITE_P(
-    SqlCrowds, TheFirstFewInLineLookAClaimTimeAfterEachOther,
-    AHolderAndTheFirstWaitersDeadTogetherCostAFewClaimTimes,
-    OneRequestOffersABoundedNumberOfPlacesAndTheClaimsOfferTheRest,
-    ThousandsOfReadersAllComeInWithoutWaitingForTheirRenewals,
+    SqlCrowds, OneRequestOffersABoundedNumberOfPlacesAndTheClaimsOfferTheRest,
     ACrowdOfDeadWaitersIsTakenOutInPartsAndTheLivingOneBehindThemGetsIn,
     ATryGetsWhatACrowdOfDeadHoldersHeld,
     AmongACrowdOfDeadHoldersThePlaceOfALivingOneThatJoinedCounts,
-    AWaiterThatThereIsRoomForLooksWhenTheOneBeforeItEnds,
     BehindAsManyBargersAsAreCalledAtOnceTheOthersComeInThoughNoneOfThoseDoes);
 
 }  // namespace holdfast::test

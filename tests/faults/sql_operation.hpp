@@ -15,18 +15,18 @@
 #include "support/contender.hpp"
 #include "support/temporary_folder.hpp"
 
-/// How a store in a database gets on with what real ones do: the same cases for each kind of
-/// server. `Site` has the server, and how a few things are said to it:
+/// How a store in a database gets on with what real ones do: the same cases for
+/// each kind of server. `Site` has the server, and how a few things are said to
+/// it:
 ///     Server server                        takes TLS too
 ///     std::string url_of(user, password, database = the one that there is)
 ///     std::string password_variable        of the environment
-///     void add_user(name, password)        who may do everything with the locks
-///     void demand_tls_of(user)
-///     void refuse_writes(int)             of contenders, as if transactions had met
-///     std::string refused()                how many were
-///     void deadlock_with("orders")         holds the contender's row, then wants the line's
-///     bool deadlock_is_prepared()          it has the first of the two
-///     void become_read_only()
+///     void add_user(name, password)        who may do everything with the
+///     locks void demand_tls_of(user) void refuse_writes(int)             of
+///     contenders, as if transactions had met std::string refused() how many
+///     were void deadlock_with("orders")         holds the contender's row,
+///     then wants the line's bool deadlock_is_prepared()          it has the
+///     first of the two void become_read_only()
 namespace holdfast::test {
 
 template <class Site>
@@ -98,15 +98,6 @@ TYPED_TEST_P(SqlOperation, HandsOverByTls) {
     this->expect_hand_over(this->trusting(certificates().authority.certificate));
 }
 
-TYPED_TEST_P(SqlOperation, AServerThatIsNotTrustedIsRefused) {
-    this->site_.add_user("app", this->secret);
-    const Error error = error_of(
-        [&] { return connect(this->trusting(certificates().other_authority.certificate)); });
-    EXPECT_EQ(error.code(), errc::bad_configuration) << error.what();
-    expect_says(error, "certificate");
-    EXPECT_EQ(std::string(error.what()).find(this->secret), std::string::npos);
-}
-
 TYPED_TEST_P(SqlOperation, AHandshakeThatIsResetIsMadeAgain) {
     ByteProxy proxy(this->site_.server.port());
     proxy.reset_handshakes(2);
@@ -156,36 +147,12 @@ TYPED_TEST_P(SqlOperation, AWrongPasswordIsRefusedAndNotShown) {
     }
 }
 
-TYPED_TEST_P(SqlOperation, AClientWhoseClockIsWrongByAnHourChangesNothing) {
-    const Contenders contenders(this->site_.server.url());
-    Child wrong = contenders.talker({"env", "LD_PRELOAD=" HOLDFAST_TEST_WRONG_CLOCK});
-    ASSERT_EQ(wrong.hear(), "ready");
-    const Client client = connect(this->site_.server.url());
-    auto mutex = client.mutex("orders", {.lease = 900ms});
-
-    auto first = mutex.acquire();
-    EXPECT_EQ(wrong.ask("try orders 900"), "busy");
-    wrong.say("acquire orders 900");
-    ASSERT_TRUE(await([&] { return waiters_of(client, "orders") == 1; }));
-    EXPECT_FALSE(wrong.hear(1s)) << "it waits beyond its lease, and is not admitted";
-    EXPECT_EQ(first.release(), Released::in_time);
-    const auto fence = fence_in(wrong.hear().value_or("nothing"));
-    EXPECT_GT(fence, first.fence());
-
-    const auto attempt = mutex.try_acquire_for(1s);
-    EXPECT_FALSE(attempt) << "it is held beyond the lease";
-    EXPECT_EQ(wrong.ask("look"), "held none");
-    EXPECT_EQ(wrong.ask("release"), "in_time");
-    EXPECT_GT(mutex.acquire().fence(), fence);
-}
-
 REGISTER_TYPED_TEST_SUITE_P(SqlOperation, TransactionsThatMeetAreRepeated,
                             ADeadlockWithAnothersTransactionIsRepeated,
                             AServerThatBecomesReadOnlyIsNamedAsSuch, HandsOverByTls,
-                            AServerThatIsNotTrustedIsRefused, AHandshakeThatIsResetIsMadeAgain,
+                            AHandshakeThatIsResetIsMadeAgain,
                             WhatIsWrongWithTheConfigurationIsToldAtOnce,
                             APasswordComesByUrlFileOrEnvironment,
-                            AWrongPasswordIsRefusedAndNotShown,
-                            AClientWhoseClockIsWrongByAnHourChangesNothing);
+                            AWrongPasswordIsRefusedAndNotShown);
 
 }  // namespace holdfast::test

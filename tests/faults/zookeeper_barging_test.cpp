@@ -44,7 +44,7 @@ TEST_F(ZookeeperBarging, ADroppedReplyToTheDeletionDoesNotCostTheNextHolderItsNo
     auto hold = user.mutex("orders", barging()).acquire();
     Acquiring next(other, "orders", barging(10s));
     ASSERT_TRUE(await([&] { return server_.measured("watch_count") > 0; }));
-    const ZookeeperAmbush ambush(proxy_, Verb::remove, {Verdict::drop_reply});
+    const Ambush ambush(proxy_, asking(Verb::remove), {Verdict::drop_reply});
     // The client comes back only when the next one is in.
     proxy_.delay_replies(300ms);
     EXPECT_EQ(hold.release(), Released::unknown);

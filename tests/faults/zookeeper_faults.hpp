@@ -2,13 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <functional>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "faults/ambush.hpp"
 #include "faults/server_faults.hpp"
 #include "port/store.hpp"
 #include "servers/zookeeper_server.hpp"
@@ -22,24 +19,9 @@ namespace holdfast::test {
 
 using Verb = ZookeeperVerb;
 
-/// What is done to the requests of one kind on their way, the first of them first.
-class ZookeeperAmbush {
-public:
-    ZookeeperAmbush(FaultProxy& proxy, Verb verb, std::vector<Verdict> verdicts) {
-        proxy.on_request([verb, verdicts = std::move(verdicts), seen = seen_](auto request) {
-            if (zookeeper_verb(request) != verb) return Verdict::pass;
-            const std::size_t number = (*seen)++;
-            return number < verdicts.size() ? verdicts[number] : Verdict::pass;
-        });
-    }
-    std::size_t seen() const { return *seen_; }
-    [[nodiscard]] bool await_seen(std::size_t count) const {
-        return await([&] { return seen() >= count; });
-    }
-
-private:
-    std::shared_ptr<std::atomic<std::size_t>> seen_ = std::make_shared<std::atomic<std::size_t>>(0);
-};
+inline WhichRequests asking(Verb verb) {
+    return [verb](std::string_view request) { return zookeeper_verb(request) == verb; };
+}
 
 /// A server, a part of its tree for each test, and a network before it that the test makes fail.
 class ZookeeperFaults : public testing::Test {

@@ -28,48 +28,11 @@ std::string throttled_reply_to(std::string_view request) {
     return reply.replace(reply.size() - 4, 4, "\xff\xff\xff\x81");
 }
 
-TEST_F(ZookeeperReplies, ADroppedReplyToCreateLeavesOneContender) {
-    const auto user = client();
-    for (int round = 0; round < 3; ++round) {
-        const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::drop_reply});
-        auto hold = user.mutex("orders", brief()).acquire();
-        EXPECT_EQ(holders("orders"), 1U);
-        EXPECT_EQ(waiters("orders"), 0U);
-        EXPECT_EQ(hold.release(), Released::in_time);
-        EXPECT_TRUE(await_nobody("orders"));
-    }
-}
-
-TEST_F(ZookeeperReplies, ACreateThatNeverArrivedIsMadeAgain) {
-    const auto user = client();
-    user.mutex("orders", brief()).acquire().release();
-    const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::cut_before, Verdict::cut_before});
-    const Hold hold = user.mutex("orders", brief()).acquire();
-    EXPECT_GE(ambush.seen(), 3U) << "more where its container was reaped meanwhile";
-    EXPECT_EQ(holders("orders"), 1U);
-}
-
-TEST_F(ZookeeperReplies, ACreateWhoseConnectionIsCutBehindItKeepsItsPlaceInLine) {
-    const auto other = rival();
-    auto first = other.mutex("orders", long_lived()).acquire();
-    const auto user = client();
-    const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::cut_after});
-    Acquiring second(user, "orders", brief());
-    ASSERT_TRUE(await_waiters("orders", 1));
-    Acquiring third(other, "orders", long_lived());
-    ASSERT_TRUE(await_waiters("orders", 2));
-    first.release();
-    auto hold = second.get();
-    EXPECT_FALSE(third.is_over(50ms));
-    hold.release();
-    EXPECT_TRUE(third.get().held());
-}
-
 TEST_F(ZookeeperReplies, ACreateThatComesAfterItWasGivenUpIsTakenOut) {
     // Else its container would not be there when it comes, and it would be refused.
     const Hold below = rival().mutex("orders/below", long_lived()).acquire();
     const auto user = patient_client("&request_timeout=500ms");
-    const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::hold});
+    const Ambush ambush(proxy_, asking(Verb::create), {Verdict::hold});
     // The server would end the first connection when the session is taken up by another.
     proxy_.refuse();
     EXPECT_EQ(error_of([&] { return user.mutex("orders", long_lived()).acquire(); }).code(),
@@ -94,7 +57,7 @@ TEST_F(ZookeeperReplies, ACreateThatComesAfterItsRepetitionLeavesNoGhost) {
     const auto user = client("&connect_timeout=500ms");
     const auto connections = server_.measured("num_alive_connections");
     // Kept back until the client has given up the connection and tried again by the next one.
-    const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::hold});
+    const Ambush ambush(proxy_, asking(Verb::create), {Verdict::hold});
     auto hold = user.mutex("orders", long_lived()).acquire();
     EXPECT_TRUE(hold.held());
     EXPECT_EQ(ambush.seen(), 2U);
@@ -111,20 +74,10 @@ TEST_F(ZookeeperReplies, ACreateThatComesAfterItsRepetitionLeavesNoGhost) {
     }));
 }
 
-TEST_F(ZookeeperReplies, ADroppedReplyToDeleteIsNotTakenForAnothersLoss) {
-    const auto user = client();
-    auto hold = user.mutex("orders", brief()).acquire();
-    const ZookeeperAmbush ambush(proxy_, Verb::remove, {Verdict::drop_reply});
-    EXPECT_EQ(hold.release(), Released::unknown);
-    const Hold next = rival().mutex("orders", long_lived()).acquire();
-    EXPECT_TRUE(next.held());
-    EXPECT_EQ(holders("orders"), 1U);
-}
-
 TEST_F(ZookeeperReplies, APredecessorThatGoesBetweenTheListAndTheWatchIsNoticed) {
     auto first = rival().mutex("orders", long_lived()).acquire();
     const auto user = client();
-    const ZookeeperAmbush ambush(proxy_, Verb::read, {Verdict::hold});
+    const Ambush ambush(proxy_, asking(Verb::read), {Verdict::hold});
     Acquiring second(user, "orders", {.lease = 2s});
     ASSERT_TRUE(ambush.await_seen(1));
     first.release();
@@ -218,100 +171,20 @@ TEST_F(ZookeeperDeleted, AWaiterWhoseNodeWasDeletedWhileItsConnectionWasDownIsNe
     ASSERT_TRUE(others->leave(rival).get().ok());
 }
 
-/// One whose removal, when it was refused, is kept back.
-class ZookeeperDisagreement : public ZookeeperReplies {
-protected:
-    /// Returns when it knows that it is refused, and stands in line still.
-    template <class Acquire>
-    auto refused(Acquire acquire) {
-        const auto user = patient_client();
-        proxy_.on_request([removals = removals_](auto request) {
-            const auto verb = zookeeper_verb(request);
-            const bool removes = verb == Verb::multi || verb == Verb::remove;
-            return removes && (*removals)++ == 0 ? Verdict::hold : Verdict::pass;
-        });
-        auto result = std::async(std::launch::async, [user, acquire] { return acquire(user); });
-        EXPECT_TRUE(await([&] { return *removals_ > 0; }));
-        return result;
-    }
-    static Hold take_slot(const Client& user) {
-        return user.semaphore("slots", 3, long_lived()).acquire();
-    }
-    void expect_conflict_for_another_capacity() const {
-        const auto later =
-            error_of([&] { return rival().semaphore("slots", 5, long_lived()).acquire(); });
-        EXPECT_EQ(later.code(), errc::conflict);
-    }
-
-private:
-    std::shared_ptr<std::atomic<int>> removals_ = std::make_shared<std::atomic<int>>(0);
-};
-
-TEST_F(ZookeeperDisagreement, IsNotHeldAgainstOneThatAgreesWithTheHolder) {
-    Hold first = rival().semaphore("slots", 5, long_lived()).acquire(5);
-    auto wrong = refused(
-        [](const Client& user) { return error_of([&] { return take_slot(user); }).code(); });
-    auto right = std::async(std::launch::async, [other = rival()] {
-        return other.semaphore("slots", 5, long_lived()).acquire();
-    });
-    ASSERT_TRUE(await_waiters("slots", 2));
-    proxy_.pass();
-    EXPECT_EQ(wrong.get(), errc::conflict);
-    first.release();
-    EXPECT_TRUE(right.get().held());
-}
-
-TEST_F(ZookeeperDisagreement, OfOneThatHasComeToTheFrontIsTheLaterOnes) {
-    Hold first = rival().semaphore("slots", 5, long_lived()).acquire(5);
-    auto second = refused(take_slot);
-    first.release();
-    expect_conflict_for_another_capacity();
-    proxy_.pass();
-    const Hold held = second.get();
-    EXPECT_TRUE(held.held()) << "only the later one of two is refused";
-    EXPECT_EQ(holders("slots"), 1U);
-}
-
-TEST_F(ZookeeperDisagreement, WithOneThatHasComeToTheFrontIsToldToAWaiter) {
-    Hold first = rival().semaphore("slots", 5, long_lived()).acquire(5);
-    auto second = refused(take_slot);
-    auto third = std::async(std::launch::async, [other = rival()] {
-        auto slots = other.semaphore("slots", 5, long_lived());
-        return error_of([&] { return slots.try_acquire_for(8s); }).code();
-    });
-    ASSERT_TRUE(await_waiters("slots", 2));
-    first.release();
-    proxy_.pass();
-    const Hold held = second.get();
-    EXPECT_EQ(third.get(), errc::conflict);
-    EXPECT_TRUE(rival().semaphore("slots", 3, long_lived()).try_acquire())
-        << "nobody stands in the way of those who agree";
-}
-
-TEST_F(ZookeeperDisagreement, WithOneThatWillNotWaitIsTheLaterOnesToo) {
+/// What takes it out is kept back.
+TEST_F(ZookeeperReplies, ADisagreementWithOneThatWillNotWaitIsTheLaterOnesToo) {
     Hold first = rival().semaphore("slots", 3, long_lived()).acquire(3);
-    auto second = refused(
-        [](const Client& user) { return user.semaphore("slots", 3, long_lived()).try_acquire(); });
+    const auto user = patient_client();
+    const Ambush ambush(proxy_, asking(Verb::multi), {Verdict::hold});
+    auto second = std::async(
+        std::launch::async, [&] { return user.semaphore("slots", 3, long_lived()).try_acquire(); });
+    ASSERT_TRUE(ambush.await_seen(1));
     first.release();
-    expect_conflict_for_another_capacity();
+    auto others = rival().semaphore("slots", 5, long_lived());
+    EXPECT_EQ(error_of([&] { return others.acquire(); }).code(), errc::conflict);
     proxy_.pass();
     const auto taken = second.get();
     EXPECT_TRUE(taken) << "it is free, and it is the first";
-}
-
-TEST_F(ZookeeperDisagreement, WithOneThatLeavesBetweenIsDecidedByTheNextOfItsKind) {
-    const auto other = rival();
-    Hold first = other.semaphore("slots", 5, long_lived()).acquire(5);
-    auto next = std::async(std::launch::async,
-                           [&] { return other.semaphore("slots", 5, long_lived()).acquire(5); });
-    ASSERT_TRUE(await_waiters("slots", 1));
-    auto wrong = refused(
-        [](const Client& user) { return error_of([&] { return take_slot(user); }).code(); });
-    first.release();
-    const Hold present = next.get();
-    proxy_.pass();
-    EXPECT_EQ(wrong.get(), errc::conflict);
-    EXPECT_EQ(waiters("slots"), 0U);
 }
 
 TEST_F(ZookeeperReplies, AHoldWhoseCreateWasNotAnsweredIsTrustedForItsWholeLease) {
@@ -323,7 +196,7 @@ TEST_F(ZookeeperReplies, AHoldWhoseCreateWasNotAnsweredIsTrustedForItsWholeLease
     // What the last write has proved is of no use any more.
     const auto since = std::chrono::steady_clock::now();
     ASSERT_TRUE(await([&] { return std::chrono::steady_clock::now() - since > 2500ms; }));
-    const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::cut_after});
+    const Ambush ambush(proxy_, asking(Verb::create), {Verdict::cut_after});
     const Hold hold = user.mutex("orders", options).acquire();
     EXPECT_EQ(ambush.seen(), 1U);
     EXPECT_GT(hold.remaining(), 2s);
@@ -335,7 +208,7 @@ TEST_F(ZookeeperReplies, APredecessorThatIsAdmittedBetweenTheListAndTheWatchIsNo
     auto second = std::async(std::launch::async, [&] { return others.acquire(2); });
     ASSERT_TRUE(await_waiters("slots", 1));
     const auto user = patient_client();
-    const ZookeeperAmbush ambush(proxy_, Verb::read, {Verdict::hold});
+    const Ambush ambush(proxy_, asking(Verb::read), {Verdict::hold});
     auto third = std::async(std::launch::async,
                             [&] { return user.semaphore("slots", 3, long_lived()).acquire(); });
     ASSERT_TRUE(ambush.await_seen(1));
@@ -352,7 +225,7 @@ TEST_F(ZookeeperReplies, OneThatIsAdmittedAtOnceTellsThoseBehindIt) {
     const auto user = patient_client();
     user.mutex("other", brief()).acquire().release();
     // Its node is there; it does not know yet where it stands.
-    const ZookeeperAmbush ambush(proxy_, Verb::list, {Verdict::hold});
+    const Ambush ambush(proxy_, asking(Verb::list), {Verdict::hold});
     auto second = std::async(std::launch::async,
                              [&] { return user.semaphore("slots", 3, long_lived()).acquire(2); });
     ASSERT_TRUE(await_waiters("slots", 1));
@@ -366,38 +239,12 @@ TEST_F(ZookeeperReplies, OneThatIsAdmittedAtOnceTellsThoseBehindIt) {
     EXPECT_TRUE(third.get().held());
 }
 
-TEST_F(ZookeeperReplies, APredecessorThatGoesWhileTheConnectionIsDownIsToldByTheNextOne) {
-    auto first = rival().mutex("orders", long_lived()).acquire();
-    const auto user = connect("zookeeper://127.0.0.1:" + std::to_string(proxy_.port()) +
-                              "/APredecessorThatGoesWhileTheConnectionIsDownIsToldByTheNextOne"
-                              "?tick=500ms");
-    Acquiring second(user, "orders", {.lease = 10s});
-    ASSERT_TRUE(await_waiters("orders", 1));
-    ASSERT_TRUE(await([&] { return server_.measured("watch_count") > 0; }));
-    proxy_.refuse();
-    proxy_.cut();
-    first.release();
-    proxy_.pass();
-    EXPECT_TRUE(second.is_over(2500ms)) << "before it looks with its renewal";
-    EXPECT_TRUE(second.get().held());
-}
-
-TEST_F(ZookeeperReplies, ALostEventIsMadeUpForByTheRenewal) {
-    auto first = rival().mutex("orders", long_lived()).acquire();
-    const auto user = client();
-    proxy_.lose_pushes();
-    Acquiring second(user, "orders", brief());
-    ASSERT_TRUE(await_waiters("orders", 1));
-    first.release();
-    EXPECT_TRUE(second.get().held());
-}
-
 TEST_F(ZookeeperReplies, AParentThatIsReapedWhileJoiningIsMadeAgain) {
     const auto user = client();
     // Its containers are there, and empty.
     user.mutex("orders", brief()).acquire().release();
     const auto nodes = server_.measured("znode_count");
-    const ZookeeperAmbush ambush(proxy_, Verb::create, {Verdict::hold});
+    const Ambush ambush(proxy_, asking(Verb::create), {Verdict::hold});
     Acquiring joining(user, "orders", brief());
     ASSERT_TRUE(ambush.await_seen(1));
     ASSERT_TRUE(await([&] { return server_.measured("znode_count") < nodes; }));
@@ -485,24 +332,6 @@ TEST_F(ZookeeperReplies, OnesThatAreEmptyAreTakenForLostOnes) {
         hold.release();
         EXPECT_TRUE(await_nobody("orders"));
     }
-}
-
-TEST_F(ZookeeperReplies, ACancelledWaitLeavesNobodyInLineAlsoWhenTheNetworkIsDown) {
-    const auto holder = rival().mutex("orders", long_lived()).acquire();
-    const auto user = client();
-    std::stop_source stop;
-    auto waiting = std::async(std::launch::async, [&] {
-        return error_of([&] { return user.mutex("orders", brief()).acquire(stop.get_token()); })
-            .code();
-    });
-    ASSERT_TRUE(await_waiters("orders", 1));
-    proxy_.refuse();
-    proxy_.cut();
-    stop.request_stop();
-    proxy_.pass();
-    EXPECT_EQ(waiting.get(), errc::cancelled);
-    EXPECT_TRUE(await_waiters("orders", 0));
-    EXPECT_TRUE(holder.held());
 }
 
 }  // namespace

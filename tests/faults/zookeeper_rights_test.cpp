@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "faults/server_faults.hpp"
-#include "servers/certificates.hpp"
 #include "servers/zookeeper_server.hpp"
 
 /// Who may use a lock, and over what it is reached.
@@ -14,14 +13,6 @@ protected:
     static LockOptions brief() { return {.lease = 1s}; }
     std::string url(const std::string& parameters) const {
         return server_.url() + "/rights?tick=500ms" + parameters;
-    }
-    static bool can_be_reached(const std::string& store) {
-        try {
-            connect(store);
-            return true;
-        } catch (const Error&) {
-            return false;
-        }
     }
 
     ZookeeperServer& server_ = ZookeeperServer::shared();
@@ -98,23 +89,6 @@ TEST_F(ZookeeperRights, ThePasswordIsNowhereToBeSeen) {
     const auto line = client.look_at("shown");
     ASSERT_TRUE(line);
     EXPECT_EQ(line->holders.at(0).owner.find("secret"), std::string::npos);
-}
-
-TEST_F(ZookeeperRights, TlsReachesAServerThatProvesItsName) {
-    const ZookeeperServer secured({.tls = true});
-    const std::string address =
-        "zookeepers://127.0.0.1:" + std::to_string(secured.tls_port()) + "?tick=500ms";
-    const std::string trusting =
-        address + "&tls_ca=" + certificates().authority.certificate.string();
-    // It serves others before it listens for TLS.
-    ASSERT_TRUE(await([&] { return can_be_reached(trusting); }));
-    const auto client = connect(trusting);
-    auto hold = client.mutex("orders", brief()).acquire();
-    EXPECT_FALSE(await([&] { return !hold.held(); }, 1500ms)) << "it is renewed";
-    EXPECT_EQ(hold.release(), Released::in_time);
-    EXPECT_EQ(error_of([&] { return connect(address + "&request_timeout=1s"); }).code(),
-              errc::unreachable)
-        << "nobody here trusts its authority";
 }
 
 }  // namespace

@@ -10,94 +10,6 @@ namespace {
 
 class ZookeeperSession : public ZookeeperFaults {};
 
-TEST_F(ZookeeperSession, ACutConnectionLosesNothing) {
-    const auto user = client();
-    auto hold = user.mutex("orders", brief()).acquire();
-    const auto connections = proxy_.connections();
-    for (int i = 0; i < 3; ++i) {
-        proxy_.cut(i % 2 == 0 ? Ending::fin : Ending::reset);
-        ASSERT_TRUE(proxy_.await_connections(connections + static_cast<std::size_t>(i) + 1));
-        EXPECT_TRUE(hold.held());
-        EXPECT_EQ(holders("orders"), 1U);
-    }
-    EXPECT_EQ(hold.release(), Released::in_time);
-    EXPECT_TRUE(await_nobody("orders"));
-}
-
-TEST_F(ZookeeperSession, AHoldOutlivesItsLeaseOverAConnectionThatIsCutAgainAndAgain) {
-    const auto user = client();
-    auto hold = user.mutex("orders", brief()).acquire();
-    const auto end = std::chrono::steady_clock::now() + 3s;
-    while (std::chrono::steady_clock::now() < end) {
-        proxy_.cut();
-        EXPECT_FALSE(await([&] { return !hold.held(); }, 200ms));
-    }
-    EXPECT_EQ(hold.loss(), Loss::none);
-    EXPECT_NE(hold.release(), Released::too_late);
-}
-
-TEST_F(ZookeeperSession, ASilentNetworkLosesTheHoldBeforeARivalIsIn) {
-    const auto user = client();
-    auto hold = user.mutex("orders", brief()).acquire();
-    const auto first = hold.fence();
-    proxy_.black_hole();
-    const Hold next = rival().mutex("orders", long_lived()).acquire();
-    EXPECT_FALSE(hold.held());
-    EXPECT_TRUE(hold.lost().stop_requested());
-    EXPECT_EQ(hold.loss(), Loss::overdue);
-    EXPECT_GT(next.fence(), first);
-    proxy_.pass();
-    EXPECT_NE(hold.release(), Released::in_time);
-    EXPECT_TRUE(next.held());
-    EXPECT_EQ(holders("orders"), 1U);
-}
-
-TEST_F(ZookeeperSession, WheneverTheNetworkFallsSilentTheHoldIsLostBeforeARivalIsIn) {
-    const auto user = client();
-    for (int round = 0; round < 3; ++round) {
-        auto hold = user.mutex("orders", {.lease = 2s}).acquire();
-        // At any time since the last renewal.
-        EXPECT_FALSE(await([&] { return !hold.held(); }, std::chrono::milliseconds{700 * round}));
-        proxy_.black_hole();
-        const Hold next = rival().mutex("orders", long_lived()).acquire();
-        EXPECT_FALSE(hold.held());
-        proxy_.pass();
-        EXPECT_NE(hold.release(), Released::in_time);
-    }
-}
-
-TEST_F(ZookeeperSession, AfterItsEndTheSameClientLocksAgain) {
-    const auto user = client();
-    auto mutex = user.mutex("orders", brief());
-    std::uint64_t first = 0;
-    {
-        const Hold hold = mutex.acquire();
-        first = hold.fence();
-        proxy_.black_hole();
-        ASSERT_TRUE(await_nobody("orders"));
-        proxy_.pass();
-    }
-    const Hold again = mutex.acquire();
-    EXPECT_GT(again.fence(), first);
-    EXPECT_TRUE(again.held());
-    EXPECT_EQ(holders("orders"), 1U);
-}
-
-TEST_F(ZookeeperSession, ThatEndsWhileWaitingAdmitsNobodyAndTheWaiterComesAgain) {
-    auto hold = rival().mutex("orders", long_lived()).acquire();
-    const auto user = client();
-    Acquiring waiter(user, "orders", brief());
-    ASSERT_TRUE(await_waiters("orders", 1));
-    proxy_.black_hole();
-    ASSERT_TRUE(await_waiters("orders", 0));
-    proxy_.pass();
-    ASSERT_TRUE(await_waiters("orders", 1));
-    EXPECT_FALSE(waiter.is_over());
-    EXPECT_TRUE(hold.held());
-    hold.release();
-    EXPECT_TRUE(waiter.get().held());
-}
-
 TEST_F(ZookeeperSession, ThatEndsDuringEnterIsReplacedAndItsNodeNeverAdopted) {
     const auto user = client();
     user.mutex("orders", brief()).acquire().release();
@@ -139,19 +51,6 @@ TEST_F(ZookeeperSession, ThatIsOverIsNotRenewedByTheNextOne) {
     EXPECT_TRUE(next.get().held());
     EXPECT_TRUE(over);
     EXPECT_TRUE(await([&] { return !hold.held(); }, 200ms)) << "before it is renewed again";
-}
-
-TEST_F(ZookeeperSession, IsReplacedWhenTheServerWasEmptied) {
-    ZookeeperServer server;
-    const auto user = connect(server.url() + "?tick=500ms");
-    auto mutex = user.mutex("orders", brief());
-    auto hold = mutex.acquire();
-    for (int i = 0; i < 20; ++i) user.mutex("other", brief()).acquire().release();
-    server.restart_empty();
-    EXPECT_TRUE(await([&] { return !hold.held(); }));
-    EXPECT_NE(hold.release(), Released::in_time);
-    const Hold again = mutex.acquire();
-    EXPECT_TRUE(again.held());
 }
 
 TEST_F(ZookeeperSession, ALeaseAboveTheLongestThatIsGrantedIsAnErrorThatNamesBoth) {
@@ -309,49 +208,6 @@ TEST_F(ZookeeperSession, ThatIsShortenedIsToldToOneThatWaitsWithBarging) {
         },
         5s))
         << "and not answered by an error about a lease that nobody lengthens";
-}
-
-TEST_F(ZookeeperSession, TheFirstOneIsWaitedForLikeAnyAnswer) {
-    proxy_.refuse();
-    auto connecting = std::async(std::launch::async, [&] { return client(); });
-    EXPECT_EQ(connecting.wait_for(500ms), std::future_status::timeout);
-    proxy_.pass();
-    EXPECT_TRUE(connecting.get().mutex("orders", brief()).acquire().held());
-}
-
-TEST_F(ZookeeperSession, ThatCannotBeHadIsToldWithTheReason) {
-    proxy_.refuse();
-    const auto start = std::chrono::steady_clock::now();
-    const auto failed = error_of([&] { return client("&request_timeout=700ms"); });
-    EXPECT_EQ(failed.code(), errc::unreachable);
-    expect_says(failed, "no answer in 700 ms");
-    expect_says(failed, "refused");
-    EXPECT_GE(std::chrono::steady_clock::now() - start, 600ms);
-}
-
-TEST_F(ZookeeperSession, ThatIsAskedOfAnotherKindOfServerIsToldAtOnce) {
-    const auto garbage = [&] { proxy_.garbage("HTTP/1.1 400 Bad Request\r\n\r\n"); };
-    garbage();
-    proxy_.on_request([&](auto) {
-        garbage();
-        return Verdict::pass;
-    });
-    const auto start = std::chrono::steady_clock::now();
-    const auto failed = error_of([&] { return client("&request_timeout=60s"); });
-    EXPECT_EQ(failed.code(), errc::unreachable);
-    expect_says(failed, "does not speak ZooKeeper's protocol");
-    EXPECT_LT(std::chrono::steady_clock::now() - start, 20s) << "trying again mends nothing";
-}
-
-TEST_F(ZookeeperSession, IsClosedAtOnceWhenNobodyAnswers) {
-    std::optional<Client> user = client();
-    std::optional<Hold> hold = user->mutex("orders", brief()).acquire();
-    proxy_.black_hole();
-    ASSERT_TRUE(await([&] { return !hold->held(); }));
-    hold.reset();
-    const auto start = std::chrono::steady_clock::now();
-    user.reset();
-    EXPECT_LT(std::chrono::steady_clock::now() - start, 1s);
 }
 
 TEST_F(ZookeeperSession, AnIdleOneIsTakenUpAgain) {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "servers/texts.hpp"
-#include "support/guard.hpp"
+#include "support/await.hpp"
 #include "support/process_wide.hpp"
 
 namespace holdfast::test {
@@ -48,13 +48,9 @@ std::filesystem::path quickest_folder() {
 }  // namespace
 
 EtcdServer::EtcdServer(EtcdOptions options)
-    : options_(std::move(options)), folder_(quickest_folder()) {
+    : ServerProcess("etcd", quickest_folder()), options_(std::move(options)) {
     start();
     if (!options_.membership) await_serving();
-}
-
-EtcdServer::~EtcdServer() {
-    kill();
 }
 
 EtcdServer& EtcdServer::shared() {
@@ -101,42 +97,6 @@ std::vector<std::string> EtcdServer::command_line() const {
     }
     words.insert(words.end(), options_.flags.begin(), options_.flags.end());
     return words;
-}
-
-void EtcdServer::start() {
-    kill();
-    process_.emplace(command_line());
-    guard_.emplace(guard_of(pid(), folder_.path()));
-}
-
-void EtcdServer::await_serving() {
-    bool ended = false;
-    const bool decided = await([&] {
-        ended = process_->ended(0ms).has_value();
-        return ended || serves();
-    });
-    if (!decided || ended) {
-        throw std::runtime_error("etcd on port " + std::to_string(port()) +
-                                 (ended ? " ended at once: " : " does not serve: ") +
-                                 end_of(log()));
-    }
-}
-
-void EtcdServer::kill() {
-    // First the guard: when the server is gone, its number can be another process's.
-    guard_.reset();
-    process_.reset();
-}
-
-void EtcdServer::restart() {
-    start();
-    await_serving();
-}
-
-void EtcdServer::restart_empty() {
-    kill();
-    std::filesystem::remove_all(file("data"));
-    restart();
 }
 
 std::string EtcdServer::url_through(int port) const {
@@ -187,10 +147,6 @@ bool EtcdServer::leads() const {
 bool EtcdServer::serves() const {
     const auto page = page_of(port(), "/health", patience_with_one_that_starts);
     return page.value_or("").find(R"({"health":"true"})") != std::string::npos;
-}
-
-std::string EtcdServer::log() const {
-    return contents_of(file("log"));
 }
 
 }  // namespace holdfast::test

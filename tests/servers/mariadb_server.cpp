@@ -3,12 +3,9 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 
 #include "servers/data_template.hpp"
-#include "support/await.hpp"
-#include "support/guard.hpp"
 #include "support/process_wide.hpp"
 
 namespace holdfast::test {
@@ -31,24 +28,15 @@ void make_template(const std::filesystem::path& target) {
 
 }  // namespace
 
-MariadbServer::MariadbServer(MariadbOptions options) : options_(std::move(options)) {
-    const auto made = data_template("mariadb", make_template);
-    run_to_end("cp -a '" + made.string() + "' '" + file("data").string() + "'");
-    start();
-    // A node of a cluster takes connections before it takes statements.
-    const bool takes_statements = await([&] {
-        try {
-            query("CREATE DATABASE IF NOT EXISTS locks");
-            return true;
-        } catch (const std::runtime_error&) {
-            return false;
-        }
-    });
-    if (!takes_statements) throw std::runtime_error("mariadbd is not ready: " + log());
+MariadbServer::MariadbServer(MariadbOptions options)
+    : ServerProcess("mariadbd"), options_(std::move(options)) {
+    make_and_start();
+    await_serving();
 }
 
-MariadbServer::~MariadbServer() {
-    kill();
+void MariadbServer::make_data() const {
+    const auto made = data_template("mariadb", make_template);
+    run_to_end("cp -a '" + made.string() + "' '" + file("data").string() + "'");
 }
 
 MariadbServer& MariadbServer::shared() {
@@ -56,12 +44,14 @@ MariadbServer& MariadbServer::shared() {
 }
 
 std::vector<std::string> MariadbServer::command_line() const {
-    std::vector<std::string> words{"sh", "-c", R"(log=$0; exec "$@" >>"$log" 2>&1 </dev/null)",
-                                   file("log").string()};
-    words.insert(words.end(), {"mariadbd", "--no-defaults", "--datadir=" + file("data").string(),
-                               "--port=" + std::to_string(port()), "--bind-address=127.0.0.1",
-                               "--socket=" + file("socket").string(), "--max-connections=300",
-                               temporary_in(folder_.path())});
+    std::vector<std::string> words{"mariadbd",
+                                   "--no-defaults",
+                                   "--datadir=" + file("data").string(),
+                                   "--port=" + std::to_string(port()),
+                                   "--bind-address=127.0.0.1",
+                                   "--socket=" + file("socket").string(),
+                                   "--max-connections=300",
+                                   temporary_in(folder())};
     if (getuid() == 0) words.emplace_back("--user=root");
     if (!options_.durable) {
         words.insert(words.end(), {"--innodb-flush-log-at-trx-commit=2",
@@ -73,27 +63,18 @@ std::vector<std::string> MariadbServer::command_line() const {
                      {"--ssl-cert=" + own.certificate.string(), "--ssl-key=" + own.key.string()});
     }
     for (const std::string& setting : options_.settings) words.push_back("--" + setting);
-    return words;
+    return logged(std::move(words));
 }
 
-void MariadbServer::start() {
-    process_.emplace(command_line());
-    guard_.emplace(guard_of(process_->pid(), folder_.path()));
-    bool ended = false;
-    const bool decided = await([&] {
-        ended = process_->ended(std::chrono::milliseconds{0}).has_value();
-        return ended || answers();
-    });
-    if (!decided || ended) {
-        throw std::runtime_error("mariadbd on port " + std::to_string(port()) +
-                                 (ended ? " ended at once: " : " does not answer: ") + log());
+/// The port is opened last. A node of a cluster takes connections before it takes statements.
+bool MariadbServer::serves() const {
+    if (!connect_to_port(port())) return false;
+    try {
+        query("CREATE DATABASE IF NOT EXISTS locks");
+        return true;
+    } catch (const std::runtime_error&) {
+        return false;
     }
-}
-
-/// The port is opened last.
-bool MariadbServer::answers() const {
-    const Socket socket = connect_to_port(port());
-    return static_cast<bool>(socket);
 }
 
 std::string MariadbServer::url_through(int port) const {
@@ -111,23 +92,6 @@ std::string MariadbServer::query(const std::string& statements) const {
     while (auto line = client.hear()) rows += (rows.empty() ? "" : "\n") + *line;
     if (client.ended() != 0) throw std::runtime_error("mariadbd refused: " + statements);
     return rows;
-}
-
-void MariadbServer::kill() {
-    // First the guard: when the server is gone, its number can be another process's.
-    guard_.reset();
-    process_.reset();
-}
-
-void MariadbServer::restart() {
-    kill();
-    start();
-}
-
-std::string MariadbServer::log() const {
-    std::ostringstream all;
-    all << std::ifstream(file("log")).rdbuf();
-    return all.str();
 }
 
 }  // namespace holdfast::test

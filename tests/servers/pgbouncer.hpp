@@ -1,31 +1,24 @@
 #pragma once
 
-#include <optional>
 #include <string>
+#include <vector>
 
-#include "support/child.hpp"
-#include "support/loopback.hpp"
-#include "support/temporary_folder.hpp"
+#include "servers/server_process.hpp"
 
 namespace holdfast::test {
 
-/// A real PgBouncer on loopback before a PostgreSQL, taking connections when the constructor
-/// returns. As root it runs as nobody.
-class PgBouncer {
+/// A real PgBouncer before a PostgreSQL, taking connections when the constructor returns. As root
+/// it runs as nobody.
+class PgBouncer : public ServerProcess {
 public:
     /// `mode`: "session", "transaction" or "statement".
     PgBouncer(int server_port, const std::string& mode);
-    ~PgBouncer();
-    PgBouncer(const PgBouncer&) = delete;
-    PgBouncer& operator=(const PgBouncer&) = delete;
 
-    int port() const { return port_.number(); }
+    std::string url_through(int port) const override;
 
 private:
-    TemporaryFolder folder_;
-    LoopbackPort port_;
-    std::optional<Child> process_;
-    std::optional<Child> guard_;  ///< ends it when this process has ended without doing so
+    std::vector<std::string> command_line() const override;
+    bool serves() const override;
 };
 
 }  // namespace holdfast::test

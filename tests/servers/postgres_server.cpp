@@ -3,12 +3,9 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 
 #include "servers/data_template.hpp"
-#include "support/await.hpp"
-#include "support/guard.hpp"
 #include "support/process_wide.hpp"
 
 namespace holdfast::test {
@@ -46,9 +43,8 @@ void make_template(const std::filesystem::path& target) {
 
 }  // namespace
 
-PostgresServer::PostgresServer(PostgresOptions options) : options_(std::move(options)) {
-    const auto made = data_template("postgres", make_template);
-    run_to_end("cp -a '" + made.string() + "' '" + file("data").string() + "'");
+PostgresServer::PostgresServer(PostgresOptions options)
+    : ServerProcess("postgres"), options_(std::move(options)) {
     if (options_.tls) {
         const Certificate& own_certificate = certificates().server;
         std::filesystem::copy_file(own_certificate.certificate, file("server.crt"));
@@ -57,12 +53,14 @@ PostgresServer::PostgresServer(PostgresOptions options) : options_(std::move(opt
     }
     std::ofstream(file("log")) << "";
     std::ofstream(file("access")) << usual_access;
-    give_to_unprivileged(folder_.path());
-    start();
+    make_and_start();
+    await_serving();
 }
 
-PostgresServer::~PostgresServer() {
-    kill();
+void PostgresServer::make_data() const {
+    const auto made = data_template("postgres", make_template);
+    run_to_end("cp -a '" + made.string() + "' '" + file("data").string() + "'");
+    give_to_unprivileged(folder());
 }
 
 PostgresServer& PostgresServer::shared() {
@@ -70,12 +68,10 @@ PostgresServer& PostgresServer::shared() {
 }
 
 std::vector<std::string> PostgresServer::command_line() const {
-    std::vector<std::string> words{"sh", "-c", R"(log=$0; exec "$@" >>"$log" 2>&1 </dev/null)",
-                                   file("log").string()};
-    for (const std::string& word : as_unprivileged()) words.push_back(word);
+    std::vector<std::string> words = as_unprivileged();
     words.insert(words.end(),
                  {programs + "/postgres", "-D", file("data").string(), "-p", std::to_string(port()),
-                  "-k", folder_.path().string(), "-c", "listen_addresses=127.0.0.1", "-c",
+                  "-k", folder().string(), "-c", "listen_addresses=127.0.0.1", "-c",
                   "max_connections=300", "-c", "hba_file=" + file("access").string()});
     if (!options_.durable) words.insert(words.end(), {"-c", "fsync=off"});
     if (options_.tls) {
@@ -86,26 +82,12 @@ std::vector<std::string> PostgresServer::command_line() const {
     for (const std::string& setting : options_.settings) {
         words.insert(words.end(), {"-c", setting});
     }
-    return words;
+    return logged(std::move(words));
 }
 
-void PostgresServer::start() {
-    process_.emplace(command_line());
-    guard_.emplace(guard_of(process_->pid(), folder_.path()));
-    bool ended = false;
-    const bool decided = await([&] {
-        ended = process_->ended(std::chrono::milliseconds{0}).has_value();
-        return ended || answers();
-    });
-    if (!decided || ended) {
-        throw std::runtime_error("postgres on port " + std::to_string(port()) +
-                                 (ended ? " ended at once: " : " does not answer: ") + log());
-    }
-}
-
-bool PostgresServer::answers() const {
-    const std::string command = programs + "/pg_isready -q -h '" + folder_.path().string() +
-                                "' -p " + std::to_string(port());
+bool PostgresServer::serves() const {
+    const std::string command =
+        programs + "/pg_isready -q -h '" + folder().string() + "' -p " + std::to_string(port());
     return std::system(command.c_str()) == 0;
 }
 
@@ -119,7 +101,7 @@ std::string PostgresServer::tls_url() const {
 
 std::string PostgresServer::query(const std::string& statement) const {
     Child psql({programs + "/psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h",
-                folder_.path().string(), "-p", std::to_string(port()), "-U", "postgres", "-c",
+                folder().string(), "-p", std::to_string(port()), "-U", "postgres", "-c",
                 "SET client_min_messages = error", "-c", statement});
     std::string rows;
     while (auto line = psql.hear()) rows += (rows.empty() ? "" : "\n") + *line;
@@ -137,23 +119,6 @@ void PostgresServer::become_standby() {
     std::ofstream(signal) << "";
     give_to_unprivileged(signal);
     restart();
-}
-
-void PostgresServer::kill() {
-    // First the guard: when the server is gone, its number can be another process's.
-    guard_.reset();
-    process_.reset();
-}
-
-void PostgresServer::restart() {
-    kill();
-    start();
-}
-
-std::string PostgresServer::log() const {
-    std::ostringstream all;
-    all << std::ifstream(file("log")).rdbuf();
-    return all.str();
 }
 
 }  // namespace holdfast::test

@@ -1,14 +1,11 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "servers/certificates.hpp"
-#include "support/child.hpp"
-#include "support/loopback.hpp"
-#include "support/temporary_folder.hpp"
+#include "servers/server_process.hpp"
 
 namespace holdfast::test {
 
@@ -26,24 +23,18 @@ struct PostgresOptions {
     std::vector<std::string> settings = {};
 };
 
-/// A real PostgreSQL on loopback in a folder of its own, answering when the constructor returns. It
-/// ends with this object, and with this process however that ends. As root it runs as nobody, for
-/// it refuses to run as root.
-class PostgresServer {
+/// A real PostgreSQL, answering when the constructor returns. As root it runs as nobody, for it
+/// refuses to run as root.
+class PostgresServer : public ServerProcess {
 public:
     explicit PostgresServer(PostgresOptions options = {});
-    ~PostgresServer();
-    PostgresServer(const PostgresServer&) = delete;
-    PostgresServer& operator=(const PostgresServer&) = delete;
 
     /// One for all tests of the process, for those that change nothing but its tables: empty() it
     /// first. A forked child may use the parent's.
     static PostgresServer& shared();
 
-    int port() const { return port_.number(); }
-    std::string url() const { return url_through(port()); }
-    std::string url_through(int port) const;  ///< of a proxy before it
-    std::string tls_url() const;              ///< trusts certificates().authority
+    std::string url_through(int port) const override;
+    std::string tls_url() const;  ///< trusts certificates().authority
 
     /// What a statement answers, as psql prints it without headers: a line for each row, | between
     /// columns. By the Unix socket. Throws when it is refused.
@@ -57,25 +48,12 @@ public:
     /// Restarted as one that follows another server, which there is not: it can only be read.
     void become_standby();
 
-    /// Ends it as by a crash. Nothing when it is down.
-    void kill();
-    /// On the same port with the same data.
-    void restart();
-    void stop() const { process_->stop(); }
-    void go_on() const { process_->go_on(); }
-    std::string log() const;
-
 private:
-    void start();
-    bool answers() const;
-    std::vector<std::string> command_line() const;
-    std::filesystem::path file(const std::string& name) const { return folder_.path() / name; }
+    std::vector<std::string> command_line() const override;
+    bool serves() const override;
+    void make_data() const override;
 
     PostgresOptions options_;
-    TemporaryFolder folder_;
-    LoopbackPort port_;
-    std::optional<Child> process_;
-    std::optional<Child> guard_;  ///< ends the server when this process has ended without doing so
 };
 
 }  // namespace holdfast::test

@@ -7,8 +7,6 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "support/await.hpp"
-#include "support/guard.hpp"
 #include "support/process_wide.hpp"
 #include "support/resp.hpp"
 
@@ -53,13 +51,11 @@ std::optional<std::string> ask(const std::filesystem::path& socket_path,
 
 }  // namespace
 
-RedisServer::RedisServer(RedisOptions options) : options_(std::move(options)) {
+RedisServer::RedisServer(RedisOptions options)
+    : ServerProcess("redis-server"), options_(std::move(options)) {
     write_configuration();
-    start();
-}
-
-RedisServer::~RedisServer() {
-    kill();
+    make_and_start();
+    await_serving();
 }
 
 RedisServer& RedisServer::shared() {
@@ -69,7 +65,7 @@ RedisServer& RedisServer::shared() {
 void RedisServer::write_configuration() const {
     std::ofstream out(file("redis.conf"));
     out << "bind 127.0.0.1\nport " << port() << "\nunixsocket " << socket_path().string() << "\n"
-        << "dir " << folder_.path().string() << "\nlogfile " << file("log").string() << "\n"
+        << "dir " << file("data").string() << "\nlogfile " << file("log").string() << "\n"
         << "save \"\"\nappendonly no\nenable-debug-command local\n"
         << "user " << observer << " on >" << observer << " ~* &* +@all\n";
     if (!options_.password.empty()) out << "requirepass " << options_.password << "\n";
@@ -84,29 +80,19 @@ void RedisServer::write_configuration() const {
     if (!out.flush()) throw std::system_error(errno, std::generic_category(), "redis.conf");
 }
 
-void RedisServer::start() {
+void RedisServer::make_data() const {
+    std::filesystem::create_directory(file("data"));
+}
+
+std::vector<std::string> RedisServer::command_line() const {
     std::vector<std::string> words = options_.under;
     words.insert(words.end(), {"redis-server", file("redis.conf").string()});
-    process_.emplace(words);
-    guard_.emplace(guard_of(pid(), folder_.path()));
-    bool ended = false;
-    const bool decided = await([&] {
-        ended = process_->ended(std::chrono::milliseconds{0}).has_value();
-        return ended || answers();
-    });
-    if (!decided || ended) {
-        throw std::runtime_error("redis-server on port " + std::to_string(port()) +
-                                 (ended ? " ended at once: " : " does not answer: ") + log());
-    }
+    return words;
 }
 
-bool RedisServer::answers() const {
+bool RedisServer::serves() const {
     // While it loads its data it answers, but with an error.
     return ask(socket_path(), {"PING"}) == "PONG";
-}
-
-std::string RedisServer::url() const {
-    return url_through(port());
 }
 
 std::string RedisServer::url_through(int port) const {
@@ -135,34 +121,14 @@ std::string RedisServer::command(const std::vector<std::string>& words) const {
     return std::move(*answer);
 }
 
-void RedisServer::kill() {
-    // First the guard: when the server is gone, its number can be another process's.
-    guard_.reset();
-    process_.reset();
-}
-
-void RedisServer::restart(Data data) {
-    if (process_ && data == Data::kept) save_and_end();
-    kill();
-    if (data == Data::lost) {
-        std::filesystem::remove(file("dump.rdb"));
-        std::filesystem::remove_all(file("appendonlydir"));
+void RedisServer::restart() {
+    if (runs()) {
+        resume();
+        const auto refused = ask(socket_path(), {"SHUTDOWN", "SAVE", "NOW", "FORCE"});
+        if (refused) throw std::runtime_error("redis-server cannot save: " + *refused);
+        end_by_itself();
     }
-    start();
-}
-
-void RedisServer::save_and_end() {
-    go_on();
-    const auto refused = ask(socket_path(), {"SHUTDOWN", "SAVE", "NOW", "FORCE"});
-    if (refused) throw std::runtime_error("redis-server cannot save: " + *refused);
-    guard_.reset();
-    if (!process_->ended()) throw std::runtime_error("redis-server does not end: " + log());
-}
-
-std::string RedisServer::log() const {
-    std::string all;
-    std::getline(std::ifstream(file("log")), all, '\0');
-    return all;
+    ServerProcess::restart();
 }
 
 }  // namespace holdfast::test

@@ -9,7 +9,6 @@
 #include <system_error>
 
 #include "servers/texts.hpp"
-#include "support/guard.hpp"
 #include "support/process_wide.hpp"
 
 namespace holdfast::test {
@@ -44,14 +43,11 @@ constexpr std::array flags_for_a_quick_start = {"-Xmx256m", "-XX:+UseSerialGC",
 
 }  // namespace
 
-ZookeeperServer::ZookeeperServer(ZookeeperOptions options) : options_(std::move(options)) {
+ZookeeperServer::ZookeeperServer(ZookeeperOptions options)
+    : ServerProcess("ZooKeeper"), options_(std::move(options)) {
     write_configuration();
-    start();
+    make_and_start();
     if (options_.id == 0) await_serving();
-}
-
-ZookeeperServer::~ZookeeperServer() {
-    kill();
 }
 
 ZookeeperServer& ZookeeperServer::shared() {
@@ -61,9 +57,12 @@ ZookeeperServer& ZookeeperServer::shared() {
     return ProcessWide<Shared>::get();
 }
 
-void ZookeeperServer::write_configuration() const {
+void ZookeeperServer::make_data() const {
     std::filesystem::create_directory(file("data"));
     if (options_.id != 0) std::ofstream(file("data") / "myid") << options_.id << "\n";
+}
+
+void ZookeeperServer::write_configuration() const {
     std::ofstream out(file("zoo.cfg"));
     out << "tickTime=500\ndataDir=" << file("data").string() << "\n"
         << "clientPort=" << port() << "\nclientPortAddress=127.0.0.1\n"
@@ -105,46 +104,10 @@ std::vector<std::string> ZookeeperServer::command_line() const {
     return words;
 }
 
-void ZookeeperServer::start() {
-    kill();
-    process_.emplace(command_line());
-    guard_.emplace(guard_of(pid(), folder_.path()));
-}
-
-void ZookeeperServer::await_serving() {
-    bool ended = false;
+bool ZookeeperServer::serves() const {
     // The port for TLS is opened after the other one.
-    const auto serves = [&] {
-        return !mode().empty() &&
-               (!options_.tls || connect_to_port(tls_port(), patience_with_one_that_starts));
-    };
-    const bool decided = await([&] {
-        ended = process_->ended(0ms).has_value();
-        return ended || serves();
-    });
-    if (!decided || ended) {
-        throw std::runtime_error("ZooKeeper on port " + std::to_string(port()) +
-                                 (ended ? " ended at once: " : " does not serve: ") +
-                                 end_of(log()));
-    }
-}
-
-void ZookeeperServer::kill() {
-    // First the guard: when the server is gone, its number can be another process's.
-    guard_.reset();
-    process_.reset();
-}
-
-void ZookeeperServer::restart() {
-    start();
-    await_serving();
-}
-
-void ZookeeperServer::restart_empty() {
-    kill();
-    std::filesystem::remove_all(file("data"));
-    write_configuration();
-    restart();
+    return !mode().empty() &&
+           (!options_.tls || connect_to_port(tls_port(), patience_with_one_that_starts));
 }
 
 void ZookeeperServer::restart_with(const std::vector<std::string>& settings) {
@@ -155,6 +118,11 @@ void ZookeeperServer::restart_with(const std::vector<std::string>& settings) {
 
 std::string ZookeeperServer::url_through(int port) const {
     return "zookeeper://127.0.0.1:" + std::to_string(port);
+}
+
+std::string ZookeeperServer::tls_url() const {
+    return "zookeepers://127.0.0.1:" + std::to_string(tls_port()) +
+           "?tls_ca=" + certificates().authority.certificate.string();
 }
 
 std::string ZookeeperServer::ask(const std::string& word, std::chrono::milliseconds limit) const {
@@ -175,10 +143,6 @@ double ZookeeperServer::measured(const std::string& name) const {
 std::string ZookeeperServer::mode() const {
     const auto answer = answer_of(port(), "srvr", patience_with_one_that_starts);
     return value_in(answer.value_or(""), "Mode", ": ").value_or("");
-}
-
-std::string ZookeeperServer::log() const {
-    return contents_of(file("log"));
 }
 
 }  // namespace holdfast::test

@@ -75,6 +75,8 @@ public:
     /// Since the start.
     std::size_t connections() const { return counts_.connections; }
     std::size_t requests() const { return counts_.requests; }  ///< complete ones, held back or not
+    /// Of the server, to what was held back and let pass, whether anybody is there to hear them.
+    std::size_t late_replies() const { return counts_.late_replies; }
     std::size_t bytes_from_clients() const { return counts_.bytes_from_clients; }
     std::size_t bytes_from_server() const { return counts_.bytes_from_server; }
     /// Whether that many have come, in time.

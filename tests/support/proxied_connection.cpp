@@ -97,8 +97,6 @@ void ProxiedConnection::read_client() {
     if (rules_.black_hole || !client_ || client_ended_) return;
     switch (receive(client_, from_client_, counts_.bytes_from_clients)) {
         case Arrival::some:
-            // The first byte of a TLS handshake, and of no request.
-            if (!std::exchange(heard_client_, true)) opaque_ = from_client_.front() == '\x16';
             take_requests();
             break;
         case Arrival::end:
@@ -110,17 +108,18 @@ void ProxiedConnection::read_client() {
 }
 
 void ProxiedConnection::take_requests() {
-    if (opaque_) {
-        requests_.push_back(std::exchange(from_client_, {}));
-        return;
-    }
     std::string_view rest = from_client_;
-    while (const auto size = protocol_->size_of_first(rest)) {
+    while (!opaque_) {
+        // What a TLS handshake begins with, and no request.
+        opaque_ = rest.starts_with("\x16\x03\x01");
+        const auto size = opaque_ ? std::nullopt : protocol_->size_of_first(rest);
+        if (!size) break;
         requests_.emplace_back(rest.substr(0, *size));
         rest.remove_prefix(*size);
         ++counts_.requests;
     }
     from_client_.erase(0, from_client_.size() - rest.size());
+    if (opaque_) requests_.push_back(std::exchange(from_client_, {}));
 }
 
 void ProxiedConnection::judge_requests() {
@@ -188,9 +187,10 @@ void ProxiedConnection::cut_behind_earlier_replies() {
 
 void ProxiedConnection::let_pass() {
     if (!std::exchange(first_is_judged_, false)) return;
+    awaits_late_replies_ = client_ended_;
     const std::string request = std::move(requests_.front());
     requests_.pop_front();
-    forward(request, {});
+    forward(request, {.late = true});
 }
 
 void ProxiedConnection::flush_to_server() {
@@ -232,6 +232,7 @@ void ProxiedConnection::deliver(std::string frame) {
     if (expected_.front().fate == Fate::cut) return;
     Expected expected = std::move(expected_.front());
     expected_.pop_front();
+    if (expected.late) ++counts_.late_replies;
     if (expected.fate == Fate::pass) {
         send_to_client(std::move(frame));
     } else if (expected.fate == Fate::replace) {
@@ -266,7 +267,8 @@ void ProxiedConnection::advance() {
     flush_to_client();
     if (is_to_be_cut()) cut(Ending::fin);
     const bool all_said = client_ended_ && requests_.empty() && to_server_.empty();
-    if (all_said && !std::exchange(server_told_of_end_, true)) {
+    const bool all_heard = !awaits_late_replies_ || expected_.empty();
+    if (all_said && all_heard && !std::exchange(server_told_of_end_, true)) {
         // Closing could cost the server what it has not read yet.
         shutdown(server_.get(), SHUT_WR);
     }

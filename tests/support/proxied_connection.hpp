@@ -49,6 +49,7 @@ struct ProxyRules {
 struct ProxyCounts {
     std::atomic<std::size_t> connections{0};
     std::atomic<std::size_t> requests{0};
+    std::atomic<std::size_t> late_replies{0};
     std::atomic<std::size_t> bytes_from_clients{0};
     std::atomic<std::size_t> bytes_from_server{0};
 };
@@ -89,6 +90,7 @@ private:
     struct Expected {
         Fate fate = Fate::pass;
         std::string replacement = {};
+        bool late = false;  ///< to what was held back
     };
     struct Reply {
         Moment arrived;
@@ -123,9 +125,9 @@ private:
     std::string from_client_;           // not yet a complete request
     std::deque<std::string> requests_;  // complete, not yet judged, or held back
     bool first_is_judged_ = false;      // the first of them is held back by its verdict
-    bool heard_client_ = false;
     bool hears_client_ = true;
     bool client_ended_ = false;
+    bool awaits_late_replies_ = false;  // to what was let pass when the client had gone
 
     Socket server_;
     std::string to_server_;

@@ -24,6 +24,9 @@ public:
 using MakeProtocol = std::unique_ptr<ProxyProtocol> (*)();
 std::unique_ptr<ProxyProtocol> redis_protocol();
 std::unique_ptr<ProxyProtocol> zookeeper_protocol();
+/// What follows the first packet of an answer passes as if nobody had asked for it.
+std::unique_ptr<ProxyProtocol> mysql_protocol();
+std::unique_ptr<ProxyProtocol> postgres_protocol();
 /// Each frame is a request; replied to are those that end a stream of the client's, as the only
 /// message of a call does. Their replies are taken to come in order, so let a test that drops one
 /// have one call at a time.

@@ -364,9 +364,9 @@ TEST_F(FaultProxyTest, ARequestCutAfterIsDoneAndNotWaitedFor) {
 
 TEST_F(FaultProxyTest, ARequestCutAfterReachesAServerThatStandsStill) {
     proxy_.on_request(on("SET", Verdict::cut_after));
-    server_.stop();
+    server_.pause();
     EXPECT_EQ(visitor_.ask({"SET", "key", "value"}), "end");
-    server_.go_on();
+    server_.resume();
     EXPECT_TRUE(await_value("key", "value"));
 }
 

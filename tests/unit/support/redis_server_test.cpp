@@ -137,10 +137,10 @@ TEST(RedisServer, ARestartKeepsTheDataOrLosesThem) {
     RedisServer server;
     const pid_t before = server.pid();
     server.command({"SET", "key", "value"});
-    server.restart(Data::kept);
+    server.restart();
     EXPECT_NE(server.pid(), before);
     EXPECT_EQ(server.command({"GET", "key"}), "value");
-    server.restart(Data::lost);
+    server.restart_empty();
     EXPECT_EQ(server.command({"DBSIZE"}), "0");
 }
 
@@ -150,19 +150,19 @@ TEST(RedisServer, WithAnAppendOnlyFileACrashLosesNothing) {
     server.kill();
     server.restart();
     EXPECT_EQ(server.command({"GET", "key"}), "value");
-    server.restart(Data::lost);
+    server.restart_empty();
     EXPECT_EQ(server.command({"DBSIZE"}), "0");
 }
 
 TEST(RedisServer, AStoppedOneIsSilentUntilItGoesOn) {
     const RedisServer server;
     const Socket before = connect_to_port(server.port());
-    server.stop();
+    server.pause();
     EXPECT_EQ(answer_on(before, "PING\r\n", 50ms), "");
     const Socket after = connect_to_port(server.port());
     EXPECT_TRUE(after) << "the kernel accepts for it";
     EXPECT_EQ(answer_on(after, "PING\r\n", 50ms), "");
-    server.go_on();
+    server.resume();
     EXPECT_EQ(answer_on(before, ""), "+PONG\r\n");
     EXPECT_EQ(answer_on(after, ""), "+PONG\r\n");
 }
@@ -170,10 +170,10 @@ TEST(RedisServer, AStoppedOneIsSilentUntilItGoesOn) {
 TEST(RedisServer, AStoppedOneCanBeRestartedAndEnded) {
     RedisServer server;
     server.command({"SET", "key", "value"});
-    server.stop();
+    server.pause();
     server.restart();
     EXPECT_EQ(server.command({"GET", "key"}), "value");
-    server.stop();
+    server.pause();
 }
 
 TEST(RedisServer, OutlivesTheThreadThatStartedIt) {

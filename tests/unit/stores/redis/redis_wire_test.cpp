@@ -229,12 +229,12 @@ TEST_F(ARedisWire, TakesRequestsAndAnswersLargerThanAnyBuffer) {
 TEST_F(ARedisWire, WaitsWithoutWorkWhileTheSocketIsFull) {
     RedisWire wire(quick(address_at(server_.port()), 2s), {});
     ASSERT_TRUE(ask(wire, {"PING"}).ok());
-    server_.stop();
+    server_.pause();
     const auto before = busy_time();
     const auto answer = ask(wire, {"ECHO", std::string(5'000'000, 'x')});
     EXPECT_FALSE(answer.ok());
     EXPECT_LT(busy_time() - before, next_to_nothing);
-    server_.go_on();
+    server_.resume();
 }
 
 TEST_F(ARedisWire, WaitsWithoutWorkForAPongThatDoesNotCome) {
@@ -243,12 +243,12 @@ TEST_F(ARedisWire, WaitsWithoutWorkForAPongThatDoesNotCome) {
     wire.listen(ear);
     const Leader leader(wire);
     ASSERT_TRUE(await([&] { return wire.listening() != 0; }));
-    server_.stop();
+    server_.pause();
     std::this_thread::sleep_for(2s);  // until it asks whether the server is there
     const auto before = busy_time();
     ASSERT_TRUE(await([&] { return wire.listening() == 0; }));
     EXPECT_LT(busy_time() - before, next_to_nothing);
-    server_.go_on();
+    server_.resume();
     EXPECT_TRUE(await([&] { return wire.listening() != 0; }));
 }
 

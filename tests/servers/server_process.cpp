@@ -1,0 +1,95 @@
+#include "servers/server_process.hpp"
+
+#include <csignal>
+#include <fstream>
+#include <stdexcept>
+#include <utility>
+
+#include "servers/texts.hpp"
+#include "support/await.hpp"
+#include "support/guard.hpp"
+
+namespace holdfast::test {
+
+ServerProcess::ServerProcess(std::string program, const std::filesystem::path& parent)
+    : program_(std::move(program)), folder_(parent) {}
+
+ServerProcess::~ServerProcess() {
+    kill();
+}
+
+void ServerProcess::make_and_start() {
+    make_data();
+    start();
+}
+
+void ServerProcess::start() {
+    kill();
+    process_.emplace(command_line());
+    guard_.emplace(guard_of(pid(), folder()));
+}
+
+void ServerProcess::await_serving() {
+    bool ended = false;
+    const bool decided = await([&] {
+        ended = process_->ended(std::chrono::milliseconds{0}).has_value();
+        return ended || serves();
+    });
+    if (!decided || ended) {
+        throw std::runtime_error(program_ + " on port " + std::to_string(port()) +
+                                 (ended ? " ended at once: " : " does not serve: ") +
+                                 end_of(log()));
+    }
+}
+
+void ServerProcess::kill() {
+    // First the guard: when the server is gone, its number can be another process's.
+    guard_.reset();
+    process_.reset();
+}
+
+void ServerProcess::pause() const {
+    process_->stop();
+    signal_children(SIGSTOP);
+}
+
+void ServerProcess::resume() const {
+    signal_children(SIGCONT);
+    process_->go_on();
+}
+
+/// Of a server that has a process for each connection.
+void ServerProcess::signal_children(int number) const {
+    const std::string self = std::to_string(pid());
+    std::ifstream children("/proc/" + self + "/task/" + self + "/children");
+    for (pid_t child = 0; children >> child;) ::kill(child, number);
+}
+
+void ServerProcess::end_by_itself() {
+    guard_.reset();
+    if (!process_->ended()) throw std::runtime_error(program_ + " does not end: " + end_of(log()));
+}
+
+void ServerProcess::restart() {
+    start();
+    await_serving();
+}
+
+void ServerProcess::restart_empty() {
+    kill();
+    std::filesystem::remove_all(file("data"));
+    make_and_start();
+    await_serving();
+}
+
+std::vector<std::string> ServerProcess::logged(std::vector<std::string> words) const {
+    words.insert(words.begin(),
+                 {"sh", "-c", R"(log=$0; exec "$@" >>"$log" 2>&1 </dev/null)", file("log")});
+    return words;
+}
+
+std::string ServerProcess::log() const {
+    return contents_of(file("log"));
+}
+
+}  // namespace holdfast::test

@@ -23,7 +23,7 @@ public:
     /// As many as were asked for.
     Result<std::vector<Standing>> standings(const Reply& reply, std::size_t count) const;
     Result<Standing> left(const Reply& reply) const;
-    scripted::Told told(const Reply& message) const { return layout_.told(message); }
+    scripted::News news(const Reply& message) const { return layout_.news(message); }
 
 private:
     Standing standing_from(std::int64_t state, std::int64_t fence, std::int64_t look) const;

@@ -147,15 +147,15 @@ public:
 
     /// ["message", "__redis__:invalidate", [key...]], or nil instead of keys after a flush. Of
     /// those who wait for a key, whoever has done so longest is told.
-    scripted::Told told(const Reply& message) const override {
-        using Whom = scripted::Told::Whom;
+    scripted::News news(const Reply& message) const override {
+        using Whom = scripted::News::Whom;
         if (message.elements.size() != 3 || message.elements[0].text != "message") return {};
         if (message.elements[2].kind == Reply::Kind::nil) return {.whom = Whom::everybody};
-        scripted::Told told{.standing = {.state = Standing::State::offered}};
+        scripted::News news{.standing = {.state = Standing::State::offered}};
         for (const Reply& key : message.elements[2].elements) {
-            if (const auto first = waiters_->first(key.text)) told.nonces.push_back(*first);
+            if (const auto first = waiters_->first(key.text)) news.nonces.push_back(*first);
         }
-        return told;
+        return news;
     }
     scripted::Waiters& waiters() const override { return *waiters_; }
 

@@ -128,9 +128,9 @@ public:
     }
 
     /// ["message", channel, what one is told]
-    scripted::Told told(const Reply& message) const override {
+    scripted::News news(const Reply& message) const override {
         if (message.elements.size() != 3 || message.elements[0].text != "message") return {};
-        return scripted::told_by(message.elements[2].text);
+        return scripted::news_in(message.elements[2].text);
     }
     scripted::Waiters& waiters() const override { return *waiters_; }
 

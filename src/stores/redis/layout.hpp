@@ -10,13 +10,13 @@
 
 #include "port/contender.hpp"
 #include "port/store.hpp"
+#include "port/store_url.hpp"
 #include "stores/redis/command.hpp"
 #include "stores/redis/redis_wire.hpp"
 #include "stores/redis/reply.hpp"
+#include "stores/scripted/news.hpp"
 #include "stores/scripted/protocol.hpp"
-#include "stores/scripted/told.hpp"
 #include "stores/scripted/waiters.hpp"
-#include "stores/store_url.hpp"
 
 namespace holdfast::inline v0::redis {
 
@@ -73,7 +73,7 @@ public:
     virtual std::optional<Line> line_of(const std::string& resource, const Reply& reply) const = 0;
 
     /// What a push says.
-    virtual scripted::Told told(const Reply& message) const = 0;
+    virtual scripted::News news(const Reply& message) const = 0;
     /// Those of this client who wait.
     virtual scripted::Waiters& waiters() const = 0;
 

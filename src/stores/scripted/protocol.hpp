@@ -12,7 +12,7 @@
 #include "port/contender.hpp"
 #include "port/failure.hpp"
 #include "port/store.hpp"
-#include "stores/scripted/told.hpp"
+#include "stores/scripted/news.hpp"
 #include "stores/scripted/waiters.hpp"
 
 namespace holdfast::inline v0::scripted {
@@ -72,7 +72,7 @@ concept Answers = requires(const T& answers, const Reply& reply, const Message& 
     /// As many as were asked for.
     { answers.standings(reply, count) } -> std::same_as<Result<std::vector<Standing>>>;
     { answers.left(reply) } -> std::same_as<Result<Standing>>;
-    { answers.told(message) } -> std::same_as<Told>;
+    { answers.news(message) } -> std::same_as<News>;
 };
 
 /// What only one kind of server is: how the verbs are asked of it, how it answers them, and the

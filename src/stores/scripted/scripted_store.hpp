@@ -156,9 +156,9 @@ public:
         for (const Ticket& ticket : waiters_.watched()) ask_for(ticket);
     }
     void pushed(const typename P::Message& message) override {
-        const Told told = protocol_.answers().told(message);
-        if (told.whom == Told::Whom::everybody) return missed();
-        waiters_.tell(told);
+        const News news = protocol_.answers().news(message);
+        if (news.whom == News::Whom::everybody) return missed();
+        waiters_.tell(news);
     }
 
 private:

@@ -53,9 +53,9 @@ void Waiters::tell_what_was_kept(const Nonce& nonce) {
     if (kept) watchers_->call(nonce, *kept);
 }
 
-void Waiters::tell(const Told& told) {
-    if (told.whom == Told::Whom::the_only_one) return tell_the_only_one(told.standing);
-    for (const Nonce& nonce : told.nonces) tell(nonce, told.standing);
+void Waiters::tell(const News& news) {
+    if (news.whom == News::Whom::the_only_one) return tell_the_only_one(news.standing);
+    for (const Nonce& nonce : news.nonces) tell(nonce, news.standing);
 }
 
 /// Kept first and then looked for, and the other way round when it is watched: so one of the two

@@ -12,7 +12,7 @@
 #include "port/contender.hpp"
 #include "port/failure.hpp"
 #include "port/watchers.hpp"
-#include "stores/scripted/told.hpp"
+#include "stores/scripted/news.hpp"
 
 namespace holdfast::inline v0::scripted {
 
@@ -50,7 +50,7 @@ public:
     /// What was pushed before it was watched.
     void tell_what_was_kept(const Nonce& nonce);
     /// What was pushed. It is kept for one that nobody watches yet.
-    void tell(const Told& told);
+    void tell(const News& news);
     /// What it was answered that asked for itself: if that is news.
     void tell_answer(const Nonce& nonce, const Result<Standing>& result);
     /// Those that are watched.

@@ -186,9 +186,9 @@ Failure Answers::not_ours() const {
                 "(docs/stores)"};
 }
 
-scripted::Told Answers::told(const std::string& message) {
-    if (message != woken_by_somebody) return scripted::told_by(message);
-    return {.whom = scripted::Told::Whom::the_only_one, .standing = {.state = State::offered}};
+scripted::News Answers::news(const std::string& message) {
+    if (message != woken_by_somebody) return scripted::news_in(message);
+    return {.whom = scripted::News::Whom::the_only_one, .standing = {.state = State::offered}};
 }
 
 std::optional<std::string> take_next_page(Reply& page) {

@@ -9,7 +9,7 @@
 #include "port/contender.hpp"
 #include "port/failure.hpp"
 #include "port/store.hpp"
-#include "stores/scripted/told.hpp"
+#include "stores/scripted/news.hpp"
 #include "stores/sql/calls.hpp"
 #include "stores/sql/session.hpp"
 
@@ -29,7 +29,7 @@ public:
     /// Of all pages together. Sorted by resource.
     Result<std::vector<Line>> lines(const Reply& reply) const;
     Result<SweepStep> swept(const Reply& reply) const;
-    static scripted::Told told(const std::string& message);
+    static scripted::News news(const std::string& message);
 
 private:
     Failure refused(const std::vector<std::string>& row, const Contender& asked) const;

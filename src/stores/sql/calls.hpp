@@ -12,9 +12,9 @@
 
 #include "port/contender.hpp"
 #include "port/store.hpp"
+#include "port/store_url.hpp"
 #include "stores/scripted/protocol.hpp"
 #include "stores/sql/session.hpp"
-#include "stores/store_url.hpp"
 
 namespace holdfast::inline v0::sql {
 

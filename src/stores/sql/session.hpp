@@ -66,7 +66,8 @@ public:
     /// Once it is there; then it is idle again.
     virtual std::optional<Reply> take_reply() = 0;
 
-    /// Of a session that listens: what was told to this client. See Told; and woken_by_somebody.
+    /// Of a session that listens: what was told to this client. See scripted::news_in() and
+    /// woken_by_somebody.
     virtual std::vector<std::string> take_pushes() = 0;
 
     /// Whether advance() would start something of its own that can wait.

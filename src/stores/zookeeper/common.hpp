@@ -64,8 +64,9 @@ public:
             term, std::move(volley), [weak = weak_from_this(), read](Answer answer) mutable {
                 const auto self = weak.lock();
                 if (!self) return;
-                Answer unreadable{Failure{errc::unreachable, Effect::unknown, {}}, true,
-                                  answer.sent, answer.session};
+                Answer unreadable{
+                    {Failure{errc::unreachable, Effect::unknown, {}}, true, answer.sent},
+                    answer.session};
                 try {
                     read(*self, std::move(answer));
                 } catch (const Error& error) {

@@ -6,7 +6,7 @@ namespace holdfast::redis {
 namespace {
 
 using State = Standing::State;
-using Whom = scripted::Told::Whom;
+using Whom = scripted::News::Whom;
 
 Reply text(std::string value) {
     return {.kind = Reply::Kind::text, .text = std::move(value)};
@@ -28,16 +28,16 @@ TEST(AForeignLayout, TellsWhoeverHasWaitedLongestForAKey) {
     const Nonce first{{std::byte{9}}};
     layout->waiters().expect({.resource = "a", .nonce = first, .owner = {}}, 1);
     layout->waiters().expect({.resource = "a", .nonce = {}, .owner = {}}, 1);
-    const auto told = layout->told(
+    const auto news = layout->news(
         invalidated({.kind = Reply::Kind::array, .elements = {text("a"), text("unknown")}}));
-    EXPECT_EQ(told.nonces, std::vector{first});
-    EXPECT_EQ(told.standing.state, State::offered);
+    EXPECT_EQ(news.nonces, std::vector{first});
+    EXPECT_EQ(news.standing.state, State::offered);
 }
 
 TEST(AForeignLayout, HasEverybodyAskAfterAFlush) {
     const auto layout = plain_layout();
-    EXPECT_EQ(layout->told(invalidated({})).whom, Whom::everybody);
-    EXPECT_TRUE(layout->told(text("PONG")).nonces.empty());
+    EXPECT_EQ(layout->news(invalidated({})).whom, Whom::everybody);
+    EXPECT_TRUE(layout->news(text("PONG")).nonces.empty());
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ struct FakeAnswers {
         return reply.standings;
     }
     Result<Standing> left(const FakeReply& reply) const { return reply.standings.front(); }
-    Told told(const std::string& message) const { return told_by(message); }
+    News news(const std::string& message) const { return news_in(message); }
 };
 
 struct FakeProtocol {
@@ -155,7 +155,7 @@ Nonce nonce(int number) {
     made.bytes[0] = static_cast<std::byte>(number);
     return made;
 }
-/// As told_by() reads it.
+/// As news_in() reads it.
 std::string offer_to(int number) {
     return hex_of(nonce(number)) + " o";
 }

@@ -28,15 +28,15 @@ public:
 };
 
 TEST(APush, NamesItsContender) {
-    EXPECT_EQ(told_by(digits + " o").nonces, std::vector{nonce});
-    EXPECT_EQ(told_by(digits + " o").standing.state, State::offered);
-    EXPECT_EQ(told_by(digits + " g").standing.state, State::gone);
-    EXPECT_EQ(told_by(digits + " w 250").standing.look_again, 250ms);
-    EXPECT_FALSE(told_by(digits + " w").standing.look_again);
-    EXPECT_FALSE(told_by(digits + " w -1").standing.look_again);
+    EXPECT_EQ(news_in(digits + " o").nonces, std::vector{nonce});
+    EXPECT_EQ(news_in(digits + " o").standing.state, State::offered);
+    EXPECT_EQ(news_in(digits + " g").standing.state, State::gone);
+    EXPECT_EQ(news_in(digits + " w 250").standing.look_again, 250ms);
+    EXPECT_FALSE(news_in(digits + " w").standing.look_again);
+    EXPECT_FALSE(news_in(digits + " w -1").standing.look_again);
     for (const std::string& text :
          {std::string("o"), digits, std::string(32, 'x') + " o", std::string()}) {
-        EXPECT_TRUE(told_by(text).nonces.empty()) << text;
+        EXPECT_TRUE(news_in(text).nonces.empty()) << text;
     }
 }
 
@@ -44,13 +44,13 @@ TEST(Waiters, AreToldOnceWhatWasPushedBeforeTheyWereWatched) {
     Waiters waiters;
     Heard heard;
     waiters.expect(contender, 1);
-    waiters.tell(told_by(digits + " w 250"));
+    waiters.tell(news_in(digits + " w 250"));
     const auto watch = waiters.watch(ticket, heard.hear());
     EXPECT_TRUE(waiters.has_heard_all_in(1, nonce));
     waiters.tell_what_was_kept(nonce);
     waiters.tell_what_was_kept(nonce);
     EXPECT_EQ(heard.states, std::vector{State::waiting});
-    waiters.tell(told_by(digits + " o"));
+    waiters.tell(news_in(digits + " o"));
     EXPECT_EQ(heard.states.back(), State::offered);
 }
 
@@ -58,8 +58,8 @@ TEST(Waiters, AreNotKeptFromTheirTurnByAPushThatOvertookIt) {
     Waiters waiters;
     Heard heard;
     waiters.expect(contender, 1);
-    waiters.tell(told_by(digits + " o"));
-    waiters.tell(told_by(digits + " w 250"));
+    waiters.tell(news_in(digits + " o"));
+    waiters.tell(news_in(digits + " w 250"));
     const auto watch = waiters.watch(ticket, heard.hear());
     waiters.tell_what_was_kept(nonce);
     EXPECT_EQ(heard.states, std::vector{State::offered});
@@ -104,7 +104,7 @@ TEST(Waiters, PlantATombstoneWhereACopyOfTheirEnterMayCome) {
 TEST(Waiters, AreWokenWithoutANameWhereThereIsOne) {
     Waiters waiters;
     Heard heard;
-    const Told woken{.whom = Told::Whom::the_only_one, .standing = {.state = State::offered}};
+    const News woken{.whom = News::Whom::the_only_one, .standing = {.state = State::offered}};
     const auto watch = waiters.watch(ticket, heard.hear());
     waiters.tell(woken);
     EXPECT_EQ(heard.states, std::vector{State::offered});

@@ -1,7 +1,10 @@
 # Checks HOLDFAST_STORES, tells those with a server (holdfast_servers) from the embedded ones
-# (holdfast_embedded), and finds what they need.
+# (holdfast_embedded), and finds what they need. What a store is, its src/stores/STORE/store.cmake
+# says: a folder that has one is a store (holdfast_known_stores).
 
-set(holdfast_known_stores memory local redis zookeeper etcd postgres mysql)
+file(GLOB holdfast_known_stores CONFIGURE_DEPENDS
+  "${PROJECT_SOURCE_DIR}/src/stores/*/store.cmake")
+list(TRANSFORM holdfast_known_stores REPLACE ".*/([^/]+)/store\\.cmake$" "\\1")
 if(HOLDFAST_STORES STREQUAL "all")
   set(HOLDFAST_STORES ${holdfast_known_stores})
 endif()
@@ -11,32 +14,37 @@ foreach(store IN LISTS HOLDFAST_STORES)
     message(FATAL_ERROR "HOLDFAST_STORES names ${store}; the stores are: ${known}")
   endif()
 endforeach()
-set(holdfast_servers ${HOLDFAST_STORES})
-list(REMOVE_ITEM holdfast_servers memory local)
-set(holdfast_embedded ${HOLDFAST_STORES})
-list(REMOVE_ITEM holdfast_embedded ${holdfast_servers})
 
 find_package(Threads REQUIRED)
 # For the ledger; of the header alone, nothing is linked.
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
 mark_as_advanced(XXHASH_INCLUDE_DIR)
 
-# holdfast_store_needs(<store> [SHARES <folder>...] PACKAGES <name>... TARGETS <target>...
-#   PKG_CONFIG <name>...)
-# If the store is to be built. What it shares with others is in src/stores/FOLDER
-# (holdfast_shares_STORE). The targets are linked (holdfast_needs_STORE); packages, and the same by
+# holdfast_store(<store> [EMBEDDED] [SHARES <folder>...] [PACKAGES <name>... TARGETS <target>...
+#   PKG_CONFIG <name>...] [LUA <folder>] [SQL <folder>] [MESSAGES <file>])
+# EMBEDDED: it needs no server, and is inside the library. What it shares with others is in
+# src/stores/FOLDER (holdfast_shares_STORE), and it may include nothing else of src/stores
+# (tools/check_layers). The targets are linked (holdfast_needs_STORE); packages, and the same by
 # pkg-config's names, are what a user of the static library has to find as well (holdfast_packages,
-# holdfast_pkg_config).
-function(holdfast_store_needs store)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SHARES;PACKAGES;TARGETS;PKG_CONFIG")
-  if(NOT store IN_LIST HOLDFAST_STORES)
-    return()
-  endif()
+# holdfast_pkg_config). What the server runs (cmake/HoldfastScripts.cmake) is in a folder of the
+# store's, what it says by protocol buffers in a file (holdfast_lua_STORE, holdfast_sql_STORE,
+# holdfast_messages_STORE).
+function(holdfast_store store)
+  cmake_parse_arguments(PARSE_ARGV 1 arg
+    "EMBEDDED" "LUA;SQL;MESSAGES" "SHARES;PACKAGES;TARGETS;PKG_CONFIG")
   foreach(package IN LISTS arg_PACKAGES)
     find_package(${package} REQUIRED)
   endforeach()
+  set(kind servers)
+  if(arg_EMBEDDED)
+    set(kind embedded)
+  endif()
+  set(holdfast_${kind} ${holdfast_${kind}} ${store} PARENT_SCOPE)
   set(holdfast_shares_${store} ${arg_SHARES} PARENT_SCOPE)
   set(holdfast_needs_${store} ${arg_TARGETS} PARENT_SCOPE)
+  set(holdfast_lua_${store} ${arg_LUA} PARENT_SCOPE)
+  set(holdfast_sql_${store} ${arg_SQL} PARENT_SCOPE)
+  set(holdfast_messages_${store} ${arg_MESSAGES} PARENT_SCOPE)
   list(APPEND holdfast_packages ${arg_PACKAGES})
   list(REMOVE_DUPLICATES holdfast_packages)
   set(holdfast_packages ${holdfast_packages} PARENT_SCOPE)
@@ -45,29 +53,6 @@ function(holdfast_store_needs store)
   set(holdfast_pkg_config ${holdfast_pkg_config} PARENT_SCOPE)
 endfunction()
 
-holdfast_store_needs(local PACKAGES LMDB TARGETS LMDB::LMDB PKG_CONFIG lmdb)
-holdfast_store_needs(redis
-  SHARES net
-  PACKAGES Hiredis OpenSSL
-  TARGETS Hiredis::hiredis OpenSSL::SSL OpenSSL::Crypto
-  PKG_CONFIG hiredis libssl libcrypto)
-holdfast_store_needs(zookeeper
-  SHARES net listed
-  PACKAGES OpenSSL
-  TARGETS OpenSSL::SSL OpenSSL::Crypto
-  PKG_CONFIG libssl libcrypto)
-holdfast_store_needs(etcd
-  SHARES net listed
-  PACKAGES OpenSSL gRPC Protobuf
-  TARGETS gRPC::grpc++ protobuf::libprotobuf OpenSSL::SSL OpenSSL::Crypto
-  PKG_CONFIG grpc++ protobuf libssl libcrypto)
-holdfast_store_needs(postgres
-  SHARES net sql
-  PACKAGES PostgreSQL OpenSSL
-  TARGETS PostgreSQL::PostgreSQL OpenSSL::SSL OpenSSL::Crypto
-  PKG_CONFIG libpq libssl libcrypto)
-holdfast_store_needs(mysql
-  SHARES net sql
-  PACKAGES MariaDBClient OpenSSL
-  TARGETS MariaDBClient::MariaDBClient OpenSSL::SSL OpenSSL::Crypto
-  PKG_CONFIG libmariadb libssl libcrypto)
+foreach(store IN LISTS HOLDFAST_STORES)
+  include("${PROJECT_SOURCE_DIR}/src/stores/${store}/store.cmake")
+endforeach()

@@ -97,8 +97,8 @@ public:
     /// came later. Whether and when such a holder learns of it depends on its own library.
     bool break_hold(std::string_view name, std::uint64_t fence) const;
 
-    /// For a process that outlives this one and ends what its holds guarded: a new descriptor, the
-    /// caller's to close, for the process with that pid. A store that notices the death of a
+    /// A new descriptor, the caller's to close, for a process that outlives this one and ends what
+    /// its holds guarded: the one with that pid. A store that notices the death of a
     /// process (local:) does not take this client for dead before all such descriptors are closed,
     /// and looks at that process instead of this one. -1 on a store where only the lease tells.
     int share_life(int pid) const;

@@ -63,8 +63,8 @@ public:
     std::stop_token lost() const noexcept;
     Loss loss() const noexcept;
 
-    /// For a time in which this process will not run and cannot renew, because it is about to be
-    /// stopped: renews at once with that lease, or the longest that the store allows, and never
+    /// Bridges a time in which this process will not run and cannot renew, because it is about to
+    /// be stopped: renews at once with that lease, or the longest that the store allows, and never
     /// with less than its own. The next renewal, when the process runs, has the hold's own lease
     /// again. False when that could not be had (on ZooKeeper it never can): then the hold is as it
     /// was, or lost.

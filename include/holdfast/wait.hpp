@@ -11,7 +11,7 @@ public:
     template <class Rep, class Period>
     constexpr Wait(const std::chrono::duration<Rep, Period>& wait) : wait_(counted(wait)) {}
 
-    /// Until a moment of any clock; nothing when it is past.
+    /// A wait until a moment of any clock; none when it is past.
     template <class ClockType, class Duration>
     static Wait until(const std::chrono::time_point<ClockType, Duration>& deadline) {
         const auto now = ClockType::now();

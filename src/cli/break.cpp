@@ -1,22 +1,27 @@
-#include "cli/break.hpp"
-
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
+#include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
+#include "cli/arguments.hpp"
+#include "cli/connecting.hpp"
 #include "cli/contenders.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/help.hpp"
-#include "cli/name.hpp"
+#include "cli/format.hpp"
 #include "cli/output.hpp"
-#include "cli/say.hpp"
-#include "cli/store.hpp"
+#include "cli/subcommands.hpp"
 #include "cli/visible.hpp"
 
 namespace holdfast::cli {
 namespace {
+
+/// What `holdfast break` was asked for.
+struct BreakOptions {
+    std::string name;
+    std::uint64_t fence = 0;
+    std::string store;
+};
 
 constexpr const char* break_examples = R"(Examples:
   holdfast show deploy                              first see who holds it, and with which fence
@@ -30,15 +35,6 @@ guards should refuse its fence.
 
 Exit code: 0 the hold was ended, 1 there is no such hold, 69 the store cannot be reached, 64 usage,
 78 bad configuration.)";
-
-std::uint64_t fence_or_refuse(const std::string& text) {
-    std::uint64_t fence = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stopped, error] = std::from_chars(text.data(), end, fence);
-    if (error == std::errc{} && stopped == end) return fence;
-    throw CLI::ValidationError("--fence",
-                               "'" + text + "' is no fence; holdfast show NAME tells it");
-}
 
 std::vector<std::uint64_t> fences_of(const ResourceInfo& resource) {
     std::vector<std::uint64_t> fences;
@@ -57,7 +53,7 @@ std::string what_is_there(const ResourceInfo& resource) {
     if (fences == std::vector<std::uint64_t>{0}) {
         return "it is held by another library, without a fence (--fence 0 ends that)";
     }
-    return fmt::format("it is held with fence {}", fmt::join(fences, ", "));
+    return formatted("it is held with fence {}", joined(fences, ", "));
 }
 
 /// Empty when it is not among them: it joined, or was admitted, only just now.
@@ -68,45 +64,42 @@ std::string owner_of(const ResourceInfo& resource, std::uint64_t fence) {
 
 std::string what_was_ended(const ResourceInfo& before, std::uint64_t fence) {
     if (fence == 0) return "ended what another library held; it may not learn of it";
-    return fmt::format(
+    return formatted(
         "ended the hold{} with fence {}; its holder learns of it within a third of its lease",
         owner_of(before, fence), fence);
 }
 
-/// For people who gave a fence that nobody has.
+/// What to tell people who gave a fence that nobody has.
 std::string what_is_missing(std::uint64_t fence) {
     if (fence == 0) return "nobody holds it by another library";
-    return fmt::format("no hold has fence {}", fence);
-}
-
-}  // namespace
-
-CLI::App* add_break(CLI::App& program, BreakOptions& options) {
-    CLI::App* const command = program.add_subcommand("break", "End somebody's hold");
-    command->formatter(
-        std::make_shared<HelpWithUsage>("holdfast break [OPTION...] NAME --fence N"));
-    add_name(*command, options.name);
-    command
-        ->add_option_function<std::string>(
-            "--fence", [&](const std::string& text) { options.fence = fence_or_refuse(text); },
-            "The fence of the hold to be ended; 0: what another library holds")
-        ->option_text("N")
-        ->required();
-    add_store(*command, options.store);
-    command->footer(break_examples);
-    return command;
+    return formatted("no hold has fence {}", fence);
 }
 
 int break_hold(const BreakOptions& options) {
     const Client client = connect_to(options.store);
     const ResourceInfo before = find(client, options.name);
     if (!client.break_hold(options.name, options.fence)) {
-        say(fmt::format("{}: {}; {}", options.name, what_is_missing(options.fence),
-                        what_is_there(find(client, options.name))));
+        say(formatted("{}: {}; {}", options.name, what_is_missing(options.fence),
+                      what_is_there(find(client, options.name))));
         return no_such_hold;
     }
     print(visible(options.name + ": " + what_was_ended(before, options.fence)) + "\n");
     return success;
+}
+
+}  // namespace
+
+Subcommand add_break(CLI::App& program) {
+    const auto options = std::make_shared<BreakOptions>();
+    CLI::App& parser =
+        add_subcommand(program, {.name = "break",
+                                 .summary = "End somebody's hold",
+                                 .usage = "holdfast break [OPTION...] NAME --fence N",
+                                 .examples = break_examples});
+    add_name(parser, options->name);
+    add_fence(parser, options->fence);
+    add_store(parser, options->store);
+    return {&parser, options->store, [options] { return break_hold(*options); }};
 }
 
 }  // namespace holdfast::cli

@@ -44,8 +44,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     return result;
 }
 
-/// By the kernel, so that it does not go on alone when the wrapper and the warden are killed at one
-/// moment. What it has started then is in nobody's hands.
+/// Has this process ended by the kernel with its warden, so that it does not go on alone when the
+/// wrapper and the warden are killed at one moment. What it has started then is in nobody's hands.
 void end_with(pid_t warden) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     // It may have ended before the kernel was told.

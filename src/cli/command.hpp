@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/pact.hpp"
-#include "cli/run.hpp"
+#include "cli/run_options.hpp"
 #include "cli/signals.hpp"
 
 namespace holdfast::cli {

@@ -5,8 +5,9 @@
 #include <array>
 #include <thread>
 
+#include <holdfast/error.hpp>
+
 #include "cli/descriptor.hpp"
-#include "cli/store.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -45,6 +46,16 @@ private:
 };
 
 }  // namespace
+
+Client connect_to(const std::string& url) {
+    Client client = connect(url);
+    if (client.store().starts_with("memory:")) {
+        throw Error(errc::bad_configuration,
+                    "memory: is inside one process and would exclude nobody; leave -S out for "
+                    "this machine");
+    }
+    return client;
+}
 
 bool is_on_this_machine(const std::string& url) {
     return url.empty() || url.starts_with("local:");

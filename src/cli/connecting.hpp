@@ -8,6 +8,9 @@
 
 namespace holdfast::cli {
 
+/// Connects, but not to a store that ends with this process: nobody else could see it.
+Client connect_to(const std::string& url);
+
 /// Whether it is the embedded store: mostly that answers sooner than a thread is made.
 bool is_on_this_machine(const std::string& url);
 

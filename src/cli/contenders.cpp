@@ -1,10 +1,9 @@
 #include "cli/contenders.hpp"
 
-#include <fmt/format.h>
-
 #include <cstdint>
 
 #include "cli/duration.hpp"
+#include "cli/format.hpp"
 #include "cli/visible.hpp"
 
 namespace holdfast::cli {
@@ -12,7 +11,7 @@ namespace {
 
 constexpr const char* unknown = "-";
 
-/// Of an exclusive or shared lock; a semaphore's is the number of its permits.
+/// The capacity of an exclusive or shared lock; a semaphore's is the number of its permits.
 constexpr std::uint64_t capacity_of_a_mutex = 1'000'000'000;
 
 Table::Cell state_of_holder(const ContenderInfo& holder) {
@@ -35,7 +34,7 @@ bool is_held(const ContenderInfo& holder) {
 }
 
 std::string show_fence(const ContenderInfo& contender) {
-    return contender.fence == 0 ? unknown : fmt::format("{}", contender.fence);
+    return contender.fence == 0 ? unknown : formatted("{}", contender.fence);
 }
 
 std::string show_lease(const ContenderInfo& contender) {
@@ -51,7 +50,7 @@ std::string show_share(const ContenderInfo& contender) {
     if (contender.weight == contender.capacity) return "all";
     if (contender.weight == 0) return "joined";
     if (contender.capacity == capacity_of_a_mutex) return "shared";
-    return fmt::format("{} of {}", contender.weight, contender.capacity);
+    return formatted("{} of {}", contender.weight, contender.capacity);
 }
 
 std::string show_age(const ContenderInfo& contender) {
@@ -63,7 +62,7 @@ std::string show_host(const ContenderInfo& contender) {
 }
 
 std::string show_pid(const ContenderInfo& contender) {
-    return contender.pid == 0 ? unknown : fmt::format("{}", contender.pid);
+    return contender.pid == 0 ? unknown : formatted("{}", contender.pid);
 }
 
 ResourceInfo find(const Client& client, const std::string& name) {

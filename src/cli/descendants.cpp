@@ -45,7 +45,7 @@ bool has_children() noexcept {
     return waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-bool Ending::round() {
+bool Roundup::round() {
     last_round_ = boot_time_now();
     if (!kill_ && last_round_ >= kill_at_) {
         kill_ = true;
@@ -71,7 +71,7 @@ bool Ending::round() {
 }
 
 /// Whether it is still there, and within reach.
-bool Ending::reach(pid_t process, pid_t parent) {
+bool Roundup::reach(pid_t process, pid_t parent) {
     const int opened = open_process(process);
     if (opened < 0) return errno != ESRCH;
     const Descriptor descriptor(opened);
@@ -84,7 +84,7 @@ bool Ending::reach(pid_t process, pid_t parent) {
     return signal(opened, process);
 }
 
-bool Ending::signal(int process_descriptor, pid_t process) {
+bool Roundup::signal(int process_descriptor, pid_t process) {
     if (kill_) {
         if (send_signal(process_descriptor, SIGKILL) || errno != EPERM) return true;
         out_of_reach_ = true;

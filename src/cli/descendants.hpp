@@ -24,10 +24,10 @@ bool has_children() noexcept;
 /// Ends all descendants of this process, however deep and in whatever session or process group:
 /// TERM, and KILL to those that are left at `kill_at`. Those that changed their user are out of
 /// reach. Call round(), and again at next_round(), until it says that none is left.
-class Ending {
+class Roundup {
 public:
     /// `spared` is a child that is not meant itself, though its own children are.
-    explicit Ending(BootTime kill_at, pid_t spared = 0) : kill_at_(kill_at), spared_(spared) {}
+    explicit Roundup(BootTime kill_at, pid_t spared = 0) : kill_at_(kill_at), spared_(spared) {}
 
     void kill_no_later_than(BootTime moment) {
         kill_at_ = std::min(kill_at_, moment);

@@ -43,7 +43,7 @@ class Event {
 public:
     Event() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-    /// From any thread.
+    /// Makes it happen. May be called from any thread.
     void set() const noexcept {
         const std::uint64_t one = 1;
         static_cast<void>(!write(descriptor_.get(), &one, sizeof one));

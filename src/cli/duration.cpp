@@ -1,10 +1,10 @@
 #include "cli/duration.hpp"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+
+#include "cli/format.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -38,20 +38,20 @@ std::optional<std::chrono::nanoseconds> parse_duration(std::string_view text) {
 std::string show_duration(std::chrono::nanoseconds duration) {
     const double seconds = std::chrono::duration<double>(duration).count();
     // Not rounded to nought: nobody has given that.
-    if (seconds > 0 && seconds < 0.001) return fmt::format("{:.1g} ms", seconds * 1000);
-    if (seconds < 1) return fmt::format("{:.0f} ms", seconds * 1000);
-    if (seconds < 600) return fmt::format("{:.1f} s", seconds);
-    if (seconds < 2 * 3600) return fmt::format("{:.0f} min", seconds / 60);
-    if (seconds < 48 * 3600) return fmt::format("{:.0f} h", seconds / 3600);
-    return fmt::format("{:.0f} days", seconds / (24 * 3600));
+    if (seconds > 0 && seconds < 0.001) return formatted("{:.1g} ms", seconds * 1000);
+    if (seconds < 1) return formatted("{:.0f} ms", seconds * 1000);
+    if (seconds < 600) return formatted("{:.1f} s", seconds);
+    if (seconds < 2 * 3600) return formatted("{:.0f} min", seconds / 60);
+    if (seconds < 48 * 3600) return formatted("{:.0f} h", seconds / 3600);
+    return formatted("{:.0f} days", seconds / (24 * 3600));
 }
 
 std::string show_age(std::chrono::nanoseconds age) {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(age).count();
-    if (seconds < 120) return fmt::format("{} s", seconds);
+    if (seconds < 120) return formatted("{} s", seconds);
     constexpr std::int64_t two_hours = 7200;
-    if (seconds < two_hours) return fmt::format("{} min", seconds / 60);
-    return fmt::format("{} h", seconds / 3600);
+    if (seconds < two_hours) return formatted("{} min", seconds / 60);
+    return formatted("{} h", seconds / 3600);
 }
 
 }  // namespace holdfast::cli

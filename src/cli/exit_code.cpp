@@ -3,7 +3,6 @@
 #include <exception>
 
 #include "cli/output.hpp"
-#include "cli/say.hpp"
 
 namespace holdfast::cli {
 

@@ -1,17 +1,25 @@
-#include "cli/list.hpp"
-
+#include <memory>
+#include <string>
 #include <vector>
 
+#include "cli/arguments.hpp"
+#include "cli/connecting.hpp"
 #include "cli/contenders.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/help.hpp"
 #include "cli/json.hpp"
 #include "cli/output.hpp"
-#include "cli/store.hpp"
+#include "cli/subcommands.hpp"
 #include "cli/visible.hpp"
 
 namespace holdfast::cli {
 namespace {
+
+/// What `holdfast list` was asked for.
+struct ListOptions {
+    std::string prefix;
+    std::string store;
+    bool json = false;
+};
 
 constexpr const char* list_examples = R"(Examples:
   holdfast list            all that is held or waited for
@@ -42,22 +50,24 @@ std::string table_of(const std::vector<ResourceInfo>& resources) {
     return table.text(colour_of_output());
 }
 
-}  // namespace
-
-CLI::App* add_list(CLI::App& program, ListOptions& options) {
-    CLI::App* const command = program.add_subcommand("list", "Show who holds and who waits");
-    command->formatter(std::make_shared<HelpWithUsage>("holdfast list [OPTION...] [PREFIX]"));
-    command->add_option("PREFIX", options.prefix, "Only what starts with this");
-    command->add_flag("--json", options.json, "For programs");
-    add_store(*command, options.store);
-    command->footer(list_examples);
-    return command;
-}
-
 int list(const ListOptions& options) {
     const std::vector<ResourceInfo> resources = connect_to(options.store).inspect(options.prefix);
     print(options.json ? json_of(resources, Detail::listed) : table_of(resources));
     return success;
+}
+
+}  // namespace
+
+Subcommand add_list(CLI::App& program) {
+    const auto options = std::make_shared<ListOptions>();
+    CLI::App& parser = add_subcommand(program, {.name = "list",
+                                                .summary = "Show who holds and who waits",
+                                                .usage = "holdfast list [OPTION...] [PREFIX]",
+                                                .examples = list_examples});
+    add_prefix(parser, options->prefix);
+    add_json(parser, options->json);
+    add_store(parser, options->store);
+    return {&parser, options->store, [options] { return list(*options); }};
 }
 
 }  // namespace holdfast::cli

@@ -1,8 +1,7 @@
 #include "cli/loss.hpp"
 
-#include <fmt/format.h>
-
-#include "cli/say.hpp"
+#include "cli/format.hpp"
+#include "cli/output.hpp"
 
 namespace holdfast::cli {
 
@@ -21,8 +20,8 @@ std::string_view reason_of_loss(const Hold& hold) {
 }
 
 void tell_loss(const Hold& hold, std::string_view reason, std::string_view consequence) {
-    say(fmt::format("{}: hold with fence {} lost ({}); {}", hold.name(), hold.fence(), reason,
-                    consequence));
+    say(formatted("{}: hold with fence {} lost ({}); {}", hold.name(), hold.fence(), reason,
+                  consequence));
 }
 
 }  // namespace holdfast::cli

@@ -4,34 +4,25 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <functional>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <holdfast/version.hpp>
 
-#include "cli/break.hpp"
+#include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/help.hpp"
-#include "cli/line.hpp"
-#include "cli/list.hpp"
+#include "cli/format.hpp"
 #include "cli/mistyped.hpp"
 #include "cli/output.hpp"
-#include "cli/run.hpp"
-#include "cli/say.hpp"
-#include "cli/schema.hpp"
 #include "cli/servers.hpp"
-#include "cli/show.hpp"
 #include "cli/signals.hpp"
-#include "cli/sweep.hpp"
+#include "cli/subcommands.hpp"
+#include "cli/typed_line.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -55,21 +46,7 @@ void occupy_standard_descriptors() {
     if (descriptor >= 0) close(descriptor);
 }
 
-/// `about` is the command that was asked for; empty if it is none of ours.
-int refuse_usage(const std::string& sentence, const std::string& about = "run ") {
-    say(without_passwords(sentence) + "; see holdfast " + about + "--help");
-    return usage;
-}
-
-int refuse_unseparated(const Line& line) {
-    if (line.command.empty()) {
-        return refuse_usage("there is no command: " + with_separator(line) + " COMMAND");
-    }
-    say("put -- before the command; did you mean: " + with_separator(line) + "?");
-    return usage;
-}
-
-int refuse_ours(const std::string& sentence, const Line& line, const std::string& about) {
+int refuse_ours(const std::string& sentence, const TypedLine& line, const std::string& about) {
     // Without the line as it should be: with what is wrong here it would be wrong too.
     const bool forgotten = !line.separated && !line.command.empty();
     return refuse_usage(sentence + (forgotten ? "; and put -- before the command" : ""), about);
@@ -93,9 +70,8 @@ const CLI::App& asked_for(const CLI::App& program, Words ours) {
 
 std::string unknown_command(const std::string& word, const std::vector<std::string>& known) {
     const std::string meant = nearest(word, known);
-    return fmt::format("there is no command '{}'{}; there are: {}", word,
-                       meant.empty() ? "" : ", did you mean " + meant + "?",
-                       fmt::join(known, ", "));
+    return formatted("there is no command '{}'{}; there are: {}", word,
+                     meant.empty() ? "" : ", did you mean " + meant + "?", joined(known, ", "));
 }
 
 /// What the parser would say something misleading about, or nothing at all; empty if all is well.
@@ -110,33 +86,10 @@ std::string misunderstood(const CLI::App& program, Words ours) {
         if (word == "--") break;
         // The parser would take the next word for the value: --store=$UNSET NAME.
         if (word.starts_with("--") && word.find('=') == word.size() - 1) {
-            return fmt::format("{} has an empty value", word);
+            return formatted("{} has an empty value", word);
         }
     }
     return unknown_option(options, command).value_or("");
-}
-
-/// As flock(1) has it: $SHELL, or the standard one.
-std::vector<std::string> in_shell(const std::string& text) {
-    const char* const shell = std::getenv("SHELL");
-    return {shell == nullptr || *shell == '\0' ? "/bin/sh" : shell, "-c", text};
-}
-
-int run_in_shell(RunOptions options, const Line& line) {
-    if (line.separated || !line.command.empty()) {
-        return refuse_usage("-c has the command already; leave the other one out");
-    }
-    options.command = in_shell(*options.for_shell);
-    return run(std::move(options));
-}
-
-int run_separated(RunOptions options, const Line& line) {
-    if (options.for_shell) return run_in_shell(std::move(options), line);
-    if (!line.separated) return refuse_unseparated(line);
-    if (line.command.empty()) return refuse_usage("there is no command behind the --");
-    options.command.assign(line.command.begin(), line.command.end());
-    if (options.command.front().empty()) return refuse_usage("the command behind the -- is empty");
-    return run(std::move(options));
 }
 
 int print_help(const CLI::App& program, const CLI::Success& help_or_version) {
@@ -148,7 +101,7 @@ int print_help(const CLI::App& program, const CLI::Success& help_or_version) {
 
 /// Fills the options of the command that was asked for; or says how the program shall end, because
 /// it was not understood, or only asked for help.
-std::optional<int> parse(CLI::App& program, const Line& line) {
+std::optional<int> parse(CLI::App& program, const TypedLine& line) {
     const CLI::App& command = asked_for(program, line.ours);
     const std::string about = &command == &program ? "" : command.get_name() + " ";
     if (const auto sentence = misunderstood(program, line.ours); !sentence.empty()) {
@@ -166,9 +119,11 @@ std::optional<int> parse(CLI::App& program, const Line& line) {
 
 /// `holdfast help [COMMAND]`, for those who expect it.
 void add_help(CLI::App& program, std::string& about) {
-    CLI::App* const command = program.add_subcommand("help", "Show the help of a command");
-    command->formatter(std::make_shared<HelpWithUsage>("holdfast help [COMMAND]"));
-    command->add_option("COMMAND", about, "The command; the program itself unless given");
+    CLI::App& command = add_subcommand(program, {.name = "help",
+                                                 .summary = "Show the help of a command",
+                                                 .usage = "holdfast help [COMMAND]",
+                                                 .examples = ""});
+    command.add_option("COMMAND", about, "The command; the program itself unless given");
 }
 
 /// `help COMMAND` as `COMMAND --help`; other words as they are.
@@ -182,49 +137,23 @@ std::vector<char*> with_help_as_option(Words words) {
     return result;
 }
 
-/// A command of ours: whether it was asked for, on which store, and what it does then.
-struct Choice {
-    const CLI::App* command;
-    const std::string& store;
-    std::function<int()> act;
-};
-
 int dispatch(Words typed) {
     const std::vector<char*> understood = with_help_as_option(typed);
     const Words words(understood);
     CLI::App program{"Distributed locks on the store that you already run.", "holdfast"};
-    program.set_version_flag("--version", fmt::format("holdfast {}", version()));
+    program.set_version_flag("--version", std::string("holdfast ") + version());
     program.require_subcommand(1);
-    program.formatter(std::make_shared<HelpWithUsage>("holdfast COMMAND [OPTION...]"));
-    program.footer(program_examples);
-    RunOptions run_options;
-    ListOptions list_options;
-    ShowOptions show_options;
-    BreakOptions break_options;
-    SchemaOptions schema_options;
-    SweepOptions sweep_options;
+    set_help(program, "holdfast COMMAND [OPTION...]", program_examples);
     std::string help_about;
-    Line line;
-    const std::array choices{
-        Choice{add_run(program, run_options), run_options.store,
-               [&] { return run_separated(std::move(run_options), line); }},
-        Choice{add_list(program, list_options), list_options.store,
-               [&] { return list(list_options); }},
-        Choice{add_show(program, show_options), show_options.store,
-               [&] { return show(show_options); }},
-        Choice{add_break(program, break_options), break_options.store,
-               [&] { return break_hold(break_options); }},
-        Choice{add_schema(program, schema_options), schema_options.store,
-               [&] { return schema(schema_options); }},
-        Choice{add_sweep(program, sweep_options), sweep_options.store,
-               [&] { return sweep(sweep_options); }},
-    };
+    TypedLine line;
+    const std::array commands{add_run(program, line), add_list(program),   add_show(program),
+                              add_break(program),     add_schema(program), add_sweep(program)};
 
     add_help(program, help_about);
-    line = split(words, *choices.front().command);
+    line = split(words, *commands.front().parser);
     if (const auto ended = parse(program, line)) return *ended;
-    for (const auto& [command, store, act] : choices) {
-        if (!command->parsed()) continue;
+    for (const auto& [parser, store, act] : commands) {
+        if (!parser->parsed()) continue;
         become_program_for(store, typed);
         return act();
     }

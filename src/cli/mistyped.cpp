@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include <CLI/CLI.hpp>
+
 namespace holdfast::cli {
 namespace {
 
@@ -40,7 +42,7 @@ std::optional<std::string> unknown_long(const CLI::App& command, const std::stri
     return "there is no option " + option + (meant.empty() ? "" : "; did you mean " + meant + "?");
 }
 
-/// Of letters that may stand together: `-nw5`.
+/// A sentence about the first unknown one of letters that may stand together: `-nw5`.
 std::optional<std::string> unknown_letter(const CLI::App& command, std::string_view word) {
     for (const char letter : word.substr(1)) {
         const std::string option{'-', letter};

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cli/line.hpp"
+#include "cli/typed_line.hpp"
 
 namespace holdfast::cli {
 

@@ -3,11 +3,18 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <string>
 #include <system_error>
 
-#include "cli/say.hpp"
+#include "cli/visible.hpp"
 
 namespace holdfast::cli {
+
+void say(std::string_view sentence) {
+    // In one piece, so that the lines of several processes do not mix.
+    const std::string line = "holdfast: " + visible(sentence) + "\n";
+    static_cast<void>(std::fputs(line.c_str(), stderr));
+}
 
 void print(std::string_view text) {
     // So that writing says so.

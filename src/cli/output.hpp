@@ -4,7 +4,11 @@
 
 namespace holdfast::cli {
 
-/// Standard output took not all of it; this was said already.
+/// Writes one line, "holdfast: " and the sentence, to standard error. Whatever the sentence quotes,
+/// it stays one line and steers no terminal.
+void say(std::string_view sentence);
+
+/// Thrown when standard output did not take all of it; this was said already.
 struct NotWritten {};
 
 /// Writes to standard output, all of it at once: nobody shall take half a listing for all of it.

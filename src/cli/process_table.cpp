@@ -32,7 +32,7 @@ std::optional<std::string> contents(const std::string& path) {
     return text;
 }
 
-/// Of numbers that each have a space behind them.
+/// Appends the numbers of a text in which each has a space behind it.
 void append_numbers(std::vector<pid_t>& numbers, std::string_view text) {
     for (auto space = text.find(' '); space != std::string_view::npos; space = text.find(' ')) {
         pid_t number = 0;

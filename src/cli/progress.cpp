@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "cli/duration.hpp"
+#include "cli/format.hpp"
 #include "cli/visible.hpp"
 
 namespace holdfast::cli {
@@ -21,7 +20,7 @@ constexpr auto between_lines = 1s;
 /// A look costs the store a request.
 constexpr auto between_looks = 2s;
 std::string who(const ContenderInfo& holder) {
-    return holder.pid == 0 ? holder.owner : fmt::format("{}:{}", holder.host, holder.pid);
+    return holder.pid == 0 ? holder.owner : formatted("{}:{}", holder.host, holder.pid);
 }
 
 }  // namespace
@@ -86,7 +85,7 @@ std::string Progress::sentence() const {
         const auto now = *seen_.held_for + (Clock::now() - looked_at_);
         text += " for " + show_age(now);
     }
-    if (seen_.ahead > 0) text += fmt::format(", {} ahead of you", seen_.ahead);
+    if (seen_.ahead > 0) text += formatted(", {} ahead of you", seen_.ahead);
     return visible(text);
 }
 

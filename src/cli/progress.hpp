@@ -6,7 +6,7 @@
 
 #include <holdfast/client.hpp>
 
-#include "cli/run.hpp"
+#include "cli/run_options.hpp"
 #include "cli/terminal_line.hpp"
 
 namespace holdfast::cli {

@@ -1,5 +1,3 @@
-#include "cli/run.hpp"
-
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,12 +6,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <system_error>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include <holdfast/holdfast.hpp>
 
@@ -22,12 +19,15 @@
 #include "cli/descendants.hpp"
 #include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/format.hpp"
 #include "cli/loss.hpp"
+#include "cli/output.hpp"
 #include "cli/pact.hpp"
 #include "cli/process_table.hpp"
-#include "cli/say.hpp"
+#include "cli/run_options.hpp"
 #include "cli/signals.hpp"
 #include "cli/steps.hpp"
+#include "cli/subcommands.hpp"
 #include "cli/supervision.hpp"
 #include "cli/taking.hpp"
 #include "cli/warden.hpp"
@@ -43,7 +43,7 @@ LockOptions with_inherited_owner(LockOptions lock) {
     return lock;
 }
 
-/// In the order of the fences: sorted, each once.
+/// The names in the order of the fences: sorted, each once.
 std::vector<std::string> names_in_order(const RunOptions& options) {
     std::vector<std::string> names = options.names;
     std::ranges::sort(names);
@@ -55,8 +55,8 @@ std::vector<std::string> variables_for(const Client& client, const Hold& hold,
                                        const RunOptions& options) {
     const std::string& owner = options.lock.owner.empty() ? client.owner() : options.lock.owner;
     return {
-        fmt::format("HOLDFAST_NAME={}", fmt::join(names_in_order(options), "\n")),
-        fmt::format("HOLDFAST_FENCE={}", fmt::join(hold.fences(), "\n")),
+        formatted("HOLDFAST_NAME={}", joined(names_in_order(options), "\n")),
+        formatted("HOLDFAST_FENCE={}", joined(hold.fences(), "\n")),
         "HOLDFAST_OWNER=" + owner,
         "HOLDFAST_STORE=" + client.store(),
     };
@@ -92,7 +92,7 @@ public:
         Supervision supervision(hold_, options_, signals, pact, warden, steps_);
         pact.start(variables);
         steps_.tell(
-            fmt::format("started {} as process {}", options_.command.front(), pact.command()));
+            formatted("started {} as process {}", options_.command.front(), pact.command()));
         const int code = exit_code_of_status(supervision.until_end());
         pact.set_end_by(never);
         if (pact.start_error() != 0) return refused(pact.start_error());
@@ -121,13 +121,13 @@ private:
                               ? "the process that was to become it was killed"
                               : "its warden was killed";
         if (error != 0) why = std::error_code(error, std::generic_category()).message();
-        say(fmt::format("{}: did not start the command: {}", options_.all_names(), why));
+        say(formatted("{}: did not start the command: {}", options_.all_names(), why));
         return internal_error;
     }
 
     int refused(int error) const {
         const std::error_code code(error, std::generic_category());
-        say(fmt::format("{}: {}", options_.command.front(), code.message()));
+        say(formatted("{}: {}", options_.command.front(), code.message()));
         return code == std::errc::no_such_file_or_directory ? command_not_found : cannot_execute;
     }
 
@@ -195,7 +195,7 @@ private:
         std::_Exit(success);
     }
 
-    /// For the most part that is until it has ended.
+    /// Waits for the warden for a moment: for the most part that is until it has ended.
     void wait_a_moment() const {
         const Descriptor process = Descriptor::or_none(open_process(process_));
         pollfd source{process.get(), POLLIN, 0};
@@ -224,8 +224,8 @@ int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pac
     }
     const Circumstances here{client, options, steps, signals, std::chrono::steady_clock::now()};
     while (Attempt hold = take(here)) {
-        steps.tell(fmt::format("{}: acquired with fence {}", options.all_names(),
-                               fmt::join(hold->fences(), ", ")));
+        steps.tell(formatted("{}: acquired with fence {}", options.all_names(),
+                             joined(hold->fences(), ", ")));
         if (const auto code =
                 Run(*hold, options, steps)
                     .of_command(variables_for(client, *hold, options), signals, pact, warden)) {
@@ -239,12 +239,6 @@ int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pac
     return options.conflict_exit_code;
 }
 
-}  // namespace
-
-std::string RunOptions::all_names() const {
-    return fmt::format("{}", fmt::join(names, ", "));
-}
-
 int run(RunOptions options) {
     options.lock = with_inherited_owner(std::move(options.lock));
     adopt_orphans();
@@ -256,6 +250,17 @@ int run(RunOptions options) {
     } catch (const EndedBySignal& ended) {
         die_by(ended.signal);
     }
+}
+
+}  // namespace
+
+Subcommand add_run(CLI::App& program, const TypedLine& line) {
+    const auto options = std::make_shared<RunOptions>();
+    CLI::App& parser = add_run_options(program, *options);
+    return {&parser, options->store, [options, &line] {
+                const auto refused = take_command(*options, line);
+                return refused ? *refused : run(std::move(*options));
+            }};
 }
 
 }  // namespace holdfast::cli

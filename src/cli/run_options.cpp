@@ -1,9 +1,15 @@
-#include <string>
+#include "cli/run_options.hpp"
 
+#include <cstdlib>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/arguments.hpp"
 #include "cli/duration.hpp"
-#include "cli/help.hpp"
-#include "cli/run.hpp"
-#include "cli/store.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/format.hpp"
+#include "cli/output.hpp"
+#include "cli/typed_line.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -142,7 +148,7 @@ void add_ending(CLI::App& command, RunOptions& options) {
         ->check(CLI::IsMember({"leave", "wait", "end"}));
 }
 
-void add_command(CLI::App& command, RunOptions& options) {
+void add_for_shell(CLI::App& command, RunOptions& options) {
     command
         .add_option("-c,--command", options.for_shell,
                     "Let $SHELL do this, instead of a COMMAND behind --")
@@ -164,23 +170,57 @@ void check_together(const RunOptions& options) {
     }
 }
 
+/// As flock(1) has it: $SHELL, or the standard one.
+std::vector<std::string> in_shell(const std::string& text) {
+    const char* const shell = std::getenv("SHELL");
+    return {shell == nullptr || *shell == '\0' ? "/bin/sh" : shell, "-c", text};
+}
+
+int refuse_unseparated(const TypedLine& line) {
+    if (line.command.empty()) {
+        return refuse_usage("there is no command: " + with_separator(line) + " COMMAND");
+    }
+    say("put -- before the command; did you mean: " + with_separator(line) + "?");
+    return usage;
+}
+
 }  // namespace
 
-CLI::App* add_run(CLI::App& program, RunOptions& options) {
-    CLI::App* const command = program.add_subcommand("run", "Run a command under a lock");
-    command->formatter(std::make_shared<HelpWithUsage>(
-        "holdfast run [OPTION...] NAME... -- COMMAND [ARGUMENT...]"));
-    command->add_option("NAME", options.names, "What is locked: any text")->required();
-    add_waiting(*command, options);
-    add_share(*command, options);
-    add_store(*command, options.store);
-    add_lock(*command, options);
-    add_ending(*command, options);
-    add_command(*command, options);
-    command->add_flag("--verbose", options.verbose, "Tell each step, with its time");
-    command->footer(run_examples);
-    command->callback([&options] { check_together(options); });
+std::string RunOptions::all_names() const {
+    return joined(names, ", ");
+}
+
+CLI::App& add_run_options(CLI::App& program, RunOptions& options) {
+    CLI::App& command = add_subcommand(
+        program, {.name = "run",
+                  .summary = "Run a command under a lock",
+                  .usage = "holdfast run [OPTION...] NAME... -- COMMAND [ARGUMENT...]",
+                  .examples = run_examples});
+    command.add_option("NAME", options.names, "What is locked: any text")->required();
+    add_waiting(command, options);
+    add_share(command, options);
+    add_store(command, options.store);
+    add_lock(command, options);
+    add_ending(command, options);
+    add_for_shell(command, options);
+    command.add_flag("--verbose", options.verbose, "Tell each step, with its time");
+    command.callback([&options] { check_together(options); });
     return command;
+}
+
+std::optional<int> take_command(RunOptions& options, const TypedLine& line) {
+    if (options.for_shell) {
+        if (line.separated || !line.command.empty()) {
+            return refuse_usage("-c has the command already; leave the other one out");
+        }
+        options.command = in_shell(*options.for_shell);
+        return std::nullopt;
+    }
+    if (!line.separated) return refuse_unseparated(line);
+    if (line.command.empty()) return refuse_usage("there is no command behind the --");
+    options.command.assign(line.command.begin(), line.command.end());
+    if (options.command.front().empty()) return refuse_usage("the command behind the -- is empty");
+    return std::nullopt;
 }
 
 }  // namespace holdfast::cli

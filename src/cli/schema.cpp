@@ -1,12 +1,13 @@
-#include "cli/schema.hpp"
+#include <memory>
+#include <string>
+#include <string_view>
 
 #include <holdfast/upkeep.hpp>
 
+#include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/help.hpp"
 #include "cli/output.hpp"
-#include "cli/say.hpp"
-#include "cli/store.hpp"
+#include "cli/subcommands.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -24,25 +25,27 @@ std::string for_program_of(std::string_view url, const std::string& statements) 
     return "DELIMITER //\n" + statements + "//\nDELIMITER ;\n";
 }
 
-}  // namespace
-
-CLI::App* add_schema(CLI::App& program, SchemaOptions& options) {
-    CLI::App* const command =
-        program.add_subcommand("schema", "Print what a store needs in its database");
-    command->formatter(std::make_shared<HelpWithUsage>("holdfast schema [URL]"));
-    add_store_or_word(*command, options.store);
-    command->footer(schema_examples);
-    return command;
-}
-
-int schema(const SchemaOptions& options) {
-    const std::string statements = holdfast::schema(options.store);
+int print_schema(const std::string& store) {
+    const std::string statements = schema(store);
     if (statements.empty()) {
         say("this store needs nothing in a database; name one of postgres: or mysql:");
         return usage;
     }
-    print(for_program_of(options.store, statements));
+    print(for_program_of(store, statements));
     return success;
+}
+
+}  // namespace
+
+Subcommand add_schema(CLI::App& program) {
+    const auto store = std::make_shared<std::string>();
+    CLI::App& parser =
+        add_subcommand(program, {.name = "schema",
+                                 .summary = "Print what a store needs in its database",
+                                 .usage = "holdfast schema [URL]",
+                                 .examples = schema_examples});
+    add_store_or_word(parser, *store);
+    return {&parser, *store, [store] { return print_schema(*store); }};
 }
 
 }  // namespace holdfast::cli

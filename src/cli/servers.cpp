@@ -18,14 +18,15 @@
 namespace holdfast::cli {
 namespace {
 
-/// From the folder of this program, where it is installed and where it is built.
+/// Where the program for servers is, from the folder of this one: installed, and built.
 constexpr std::array places{HOLDFAST_PROGRAM_FOR_SERVERS, "lib/holdfast/holdfast"};
 
 bool is_scheme(std::string_view text, std::string_view scheme) {
     return std::ranges::equal(text, scheme, {}, [](unsigned char c) { return std::tolower(c); });
 }
 
-/// By the URL alone: what is wrong with it, its store's program says.
+/// Whether the URL names an embedded store. By its scheme alone: what is wrong with it, its store's
+/// program says.
 bool is_embedded(std::string_view url) {
     const std::size_t colon = url.find(':');
     const std::string_view scheme = url.substr(0, colon);

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cli/line.hpp"
+#include "cli/typed_line.hpp"
 
 namespace holdfast::cli {
 

@@ -1,21 +1,27 @@
-#include "cli/show.hpp"
-
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <memory>
+#include <string>
 #include <vector>
 
+#include "cli/arguments.hpp"
+#include "cli/connecting.hpp"
 #include "cli/contenders.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/help.hpp"
+#include "cli/format.hpp"
 #include "cli/json.hpp"
-#include "cli/name.hpp"
 #include "cli/output.hpp"
-#include "cli/store.hpp"
+#include "cli/subcommands.hpp"
 #include "cli/visible.hpp"
 
 namespace holdfast::cli {
 namespace {
+
+/// What `holdfast show` was asked for.
+struct ShowOptions {
+    std::string name;
+    std::string store;
+    bool json = false;
+};
 
 constexpr const char* show_examples = R"(Examples:
   holdfast show deploy            who holds it, since when and where, and who waits in which order
@@ -34,13 +40,13 @@ std::string holders_in_words(const ResourceInfo& resource) {
     if (resource.holders.empty()) return "free";
     const auto held = std::ranges::count_if(resource.holders, is_held);
     if (held == 0) return "offered";
-    return held == 1 ? "held" : fmt::format("held by {}", held);
+    return held == 1 ? "held" : formatted("held by {}", held);
 }
 
 std::string summary_of(const ResourceInfo& resource) {
     const std::size_t waiting = resource.waiters.size();
     return visible(resource.name) + ": " + holders_in_words(resource) +
-           (waiting == 0 ? "" : fmt::format(", {} waiting", waiting));
+           (waiting == 0 ? "" : formatted(", {} waiting", waiting));
 }
 
 Table table_of(const ResourceInfo& resource) {
@@ -76,23 +82,24 @@ std::string json_of(const ResourceInfo& resource) {
     return json_of(std::vector{resource}, Detail::shown);
 }
 
-}  // namespace
-
-CLI::App* add_show(CLI::App& program, ShowOptions& options) {
-    CLI::App* const command =
-        program.add_subcommand("show", "Show all that is known of one resource");
-    command->formatter(std::make_shared<HelpWithUsage>("holdfast show [OPTION...] NAME"));
-    add_name(*command, options.name);
-    command->add_flag("--json", options.json, "For programs");
-    add_store(*command, options.store);
-    command->footer(show_examples);
-    return command;
-}
-
 int show(const ShowOptions& options) {
     const ResourceInfo resource = find(connect_to(options.store), options.name);
     print(options.json ? json_of(resource) : page_of(resource));
     return success;
+}
+
+}  // namespace
+
+Subcommand add_show(CLI::App& program) {
+    const auto options = std::make_shared<ShowOptions>();
+    CLI::App& parser = add_subcommand(program, {.name = "show",
+                                                .summary = "Show all that is known of one resource",
+                                                .usage = "holdfast show [OPTION...] NAME",
+                                                .examples = show_examples});
+    add_name(parser, options->name);
+    add_json(parser, options->json);
+    add_store(parser, options->store);
+    return {&parser, options->store, [options] { return show(*options); }};
 }
 
 }  // namespace holdfast::cli

@@ -51,7 +51,7 @@ private:
     Descriptor descriptor_;
 };
 
-/// Of job control: our shell expects us to stop by it.
+/// Whether a signal is one of job control: our shell expects us to stop by it.
 constexpr bool is_stop(int signal) {
     return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }

@@ -10,14 +10,13 @@
 #include <thread>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "cli/command.hpp"
 #include "cli/duration.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/format.hpp"
 #include "cli/loss.hpp"
+#include "cli/output.hpp"
 #include "cli/process_table.hpp"
-#include "cli/say.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -44,7 +43,8 @@ constexpr std::chrono::nanoseconds patience_with_warden(std::chrono::nanoseconds
     return std::min<std::chrono::nanoseconds>(lease / 20, std::chrono::seconds{1});
 }
 
-/// Of those that are passed on: whoever sends one of these wants an end of it all.
+/// Whether a signal that is passed on asks the command to end: whoever sends one of these wants an
+/// end of it all.
 bool asks_to_end(int signal) {
     return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
 }
@@ -158,7 +158,7 @@ void Supervision::look_at_command(BootTime now) {
     if (now >= warden_due_ && !over()) replace_warden();
 }
 
-/// In the place of a warden that is gone.
+/// Looks after what the command has started in the place of a warden that is gone.
 void Supervision::look_at_rest() {
     if (in_wardens_place_) {
         cleared_ = in_wardens_place_->round();
@@ -199,7 +199,7 @@ void Supervision::on_end(int status, bool rest) {
     take_signals();
     status_ = status;
     if (pact_.start_error() == 0) {
-        steps_.tell(fmt::format("the command ended with code {}", exit_code_of_status(status)));
+        steps_.tell(formatted("the command ended with code {}", exit_code_of_status(status)));
     }
     if (!rest || ending_) return;
     if (options_.leftovers == Leftovers::end || was_asked_to_end()) {
@@ -213,8 +213,8 @@ void Supervision::on_end(int status, bool rest) {
     }
 }
 
-/// By a signal that was passed on; or by the terminal, if it was that what ended it: many commands
-/// live on with a Ctrl-C.
+/// Whether the command ended by a signal that was passed on; or by the terminal's, if it was that
+/// what ended it: many commands live on with a Ctrl-C.
 bool Supervision::was_asked_to_end() const {
     const bool by_terminal = terminal_signal_ != 0 &&
                              exit_code_of_status(*status_) == ended_by_signal + terminal_signal_;
@@ -246,7 +246,8 @@ void Supervision::inherit() {
     }
 }
 
-/// Not if it is let go on; nor if it had ended before, and only the warden had not told.
+/// Whether the command was killed because its warden was. Not if it is let go on; nor if it had
+/// ended before, and only the warden had not told.
 bool Supervision::was_killed_with_warden(std::optional<int> status) const {
     if (options_.on_lost == OnLost::ignore || replaced_warden_) return false;
     return !status || (WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL);
@@ -278,7 +279,7 @@ void Supervision::look_at_time(BootTime now) {
     end(Verdict::took_too_long, now + options_.kill_after_or_default(lease_));
 }
 
-/// For the first reason that there is; a later one may only make it faster.
+/// Ends the command for the first reason that there is; a later one may only make it faster.
 void Supervision::end(Verdict why, BootTime kill_at) {
     if (status_ && !ending_ && !rest_) return;
     if (verdict_ == Verdict::none) verdict_ = why;
@@ -317,16 +318,16 @@ void Supervision::tell_verdict() {
 void Supervision::tell_verdict(std::string_view consequence) {
     if (std::exchange(told_, true)) return;
     if (verdict_ == Verdict::took_too_long) {
-        say(fmt::format("{}: the command took longer than {}; {}", options_.all_names(),
-                        show_duration(*options_.max_time), consequence));
+        say(formatted("{}: the command took longer than {}; {}", options_.all_names(),
+                      show_duration(*options_.max_time), consequence));
     } else if (verdict_ != Verdict::none) {
         tell_loss(hold_, reason(), consequence);
     } else {
-        say(fmt::format("{}: {}", options_.all_names(), consequence));
+        say(formatted("{}: {}", options_.all_names(), consequence));
     }
 }
 
-/// At once: it may be long until such a one ends.
+/// Tells of one that KILL does not reach. At once: it may be long until such a one ends.
 void Supervision::tell_out_of_reach() {
     tell_verdict(has_ended(command_.get())
                      ? "ended the command, but not what has another user by now"

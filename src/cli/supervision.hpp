@@ -10,7 +10,7 @@
 #include "cli/boot_time.hpp"
 #include "cli/descendants.hpp"
 #include "cli/pact.hpp"
-#include "cli/run.hpp"
+#include "cli/run_options.hpp"
 #include "cli/signals.hpp"
 #include "cli/steps.hpp"
 
@@ -34,11 +34,12 @@ BootTime must_end_by(const Hold& hold, std::chrono::nanoseconds lease);
 /// what a command leaves behind that has ended.
 class Supervision {
 public:
-    /// Of a command that is about to be started.
+    /// A watch over a command that is about to be started.
     Supervision(Hold& hold, const RunOptions& options, const Signals& signals, Pact& pact,
                 pid_t warden, const Steps& steps);
 
-    /// Until the command has ended, and what else had to: as waitpid() has it of the command.
+    /// Watches until the command has ended, and what else had to. The command's status, as
+    /// waitpid() has it.
     int until_end();
     Verdict verdict() const noexcept { return verdict_; }
     /// Says why the command was ended, unless that was said already.
@@ -82,16 +83,16 @@ private:
     const pid_t warden_;
     const Steps& steps_;
     const bool in_terminal_;
-    /// Of its process.
+    /// The command's process.
     const Descriptor command_;
     const std::chrono::nanoseconds lease_;
     const BootTime started_;
 
     bool command_ended_ = false;
     std::optional<int> status_;
-    /// What the command has left behind lives, and matters.
+    /// Whether what the command has left behind lives, and matters.
     bool rest_ = false;
-    /// By a signal that was passed on to the command.
+    /// Whether the command was asked to end, by a signal that was passed on to it.
     bool asked_to_end_ = false;
     int terminal_signal_ = 0;
     int late_terminal_signal_ = 0;
@@ -103,7 +104,7 @@ private:
     bool replaced_warden_ = false;
     /// When the warden must have done what it was asked to.
     BootTime warden_due_ = never;
-    std::optional<Ending> in_wardens_place_;
+    std::optional<Roundup> in_wardens_place_;
     BootTime next_look_{0};
 
     BootTimer timer_;

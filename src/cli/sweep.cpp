@@ -1,15 +1,14 @@
-#include "cli/sweep.hpp"
-
 #include <chrono>
-
-#include <fmt/format.h>
+#include <memory>
+#include <string>
 
 #include <holdfast/upkeep.hpp>
 
+#include "cli/arguments.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/help.hpp"
+#include "cli/format.hpp"
 #include "cli/output.hpp"
-#include "cli/store.hpp"
+#include "cli/subcommands.hpp"
 #include "cli/terminal_line.hpp"
 
 namespace holdfast::cli {
@@ -27,34 +26,33 @@ itself there is nothing to do.)";
 constexpr auto between_reports = 300ms;
 
 std::string in_words(const Swept& removed) {
-    return fmt::format("removed: contenders {}, resources {}", removed.contenders,
-                       removed.resources);
+    return formatted("removed: contenders {}, resources {}", removed.contenders, removed.resources);
 }
 
 std::string swept_with_progress(const std::string& url) {
     using Clock = std::chrono::steady_clock;
     TerminalLine line;
     auto next = Clock::now() + between_reports;
-    return in_words(holdfast::sweep(url, [&](const Swept& removed, double looked_at) {
+    return in_words(sweep(url, [&](const Swept& removed, double looked_at) {
         if (Clock::now() < next) return;
         next = Clock::now() + between_reports;
-        line.show(fmt::format("sweeping: {:.0f} %, {}", 100 * looked_at, in_words(removed)));
+        line.show(formatted("sweeping: {:.0f} %, {}", 100 * looked_at, in_words(removed)));
     }));
 }
 
 }  // namespace
 
-CLI::App* add_sweep(CLI::App& program, SweepOptions& options) {
-    CLI::App* const command = program.add_subcommand("sweep", "Remove what is over from a store");
-    command->formatter(std::make_shared<HelpWithUsage>("holdfast sweep [URL]"));
-    add_store_or_word(*command, options.store);
-    command->footer(sweep_examples);
-    return command;
-}
-
-int sweep(const SweepOptions& options) {
-    print(swept_with_progress(options.store) + "\n");
-    return success;
+Subcommand add_sweep(CLI::App& program) {
+    const auto store = std::make_shared<std::string>();
+    CLI::App& parser = add_subcommand(program, {.name = "sweep",
+                                                .summary = "Remove what is over from a store",
+                                                .usage = "holdfast sweep [URL]",
+                                                .examples = sweep_examples});
+    add_store_or_word(parser, *store);
+    return {&parser, *store, [store] {
+                print(swept_with_progress(*store) + "\n");
+                return success;
+            }};
 }
 
 }  // namespace holdfast::cli

@@ -9,8 +9,6 @@
 #include <stop_token>
 #include <thread>
 
-#include <fmt/format.h>
-
 #include "cli/connecting.hpp"
 #include "cli/progress.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <holdfast/holdfast.hpp>
 
-#include "cli/run.hpp"
+#include "cli/run_options.hpp"
 #include "cli/signals.hpp"
 #include "cli/steps.hpp"
 
@@ -16,7 +16,7 @@ struct Circumstances {
     const RunOptions& options;
     const Steps& steps;
     const Signals& signals;
-    /// Since when it is asked for.
+    /// The moment since which the hold is asked for.
     std::chrono::steady_clock::time_point began;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -9,5 +10,8 @@ namespace holdfast::cli {
 /// control characters, those that turn the direction of writing, line separators and bytes that
 /// are no UTF-8 as \x1b, a backslash as two.
 std::string visible(std::string_view text);
+
+/// How many columns of a terminal the text takes. It must be one that visible() made.
+std::size_t columns_of(std::string_view text);
 
 }  // namespace holdfast::cli

@@ -10,10 +10,9 @@
 #include <cstdlib>
 #include <system_error>
 
-#include <fmt/format.h>
-
 #include "cli/command.hpp"
-#include "cli/say.hpp"
+#include "cli/format.hpp"
+#include "cli/output.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -59,10 +58,10 @@ bool Warden::over() const {
 void Warden::tell_end() const {
     pact_.send(Pact::Report{.what = Pact::Report::What::cleared});
     if (!wrapper_gone_ || !ending_) return;
-    say(fmt::format("{}: holdfast was killed; {}", options_.all_names(),
-                    ending_->out_of_reach()
-                        ? "ended the command, but not what has another user by now"
-                        : "ended the command"));
+    say(formatted("{}: holdfast was killed; {}", options_.all_names(),
+                  ending_->out_of_reach()
+                      ? "ended the command, but not what has another user by now"
+                      : "ended the command"));
 }
 
 void Warden::wait_for_news() {

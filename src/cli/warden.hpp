@@ -7,7 +7,7 @@
 #include "cli/boot_time.hpp"
 #include "cli/descendants.hpp"
 #include "cli/pact.hpp"
-#include "cli/run.hpp"
+#include "cli/run_options.hpp"
 #include "cli/signals.hpp"
 
 namespace holdfast::cli {
@@ -20,8 +20,8 @@ public:
     /// Makes the command's process, and leaves the user's job and session to it.
     Warden(const RunOptions& options, const Signals& signals, Pact& pact);
 
-    /// Until the command has ended with all that it has started; or without, when the wrapper says
-    /// that this may be left.
+    /// Watches until the command has ended with all that it has started; or without, when the
+    /// wrapper says that this may be left.
     void watch();
 
 private:
@@ -42,7 +42,7 @@ private:
     bool command_ended_ = false;
     bool dismissed_ = false;
     bool wrapper_gone_ = false;
-    std::optional<Ending> ending_;
+    std::optional<Roundup> ending_;
     bool none_left_ = false;
     BootTimer timer_;
 };

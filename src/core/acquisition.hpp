@@ -102,7 +102,8 @@ public:
     std::size_t waiting_index() const { return current_; }
     const std::vector<Part>& parts() const { return parts_; }
     End end() const { return end_; }
-    /// Of an end that failed; of one that was put out, why, if that is more than being gone.
+    /// Why it ended, of an end that failed; also of one that was put out, if that is more than
+    /// being gone.
     const std::optional<Failure>& failure() const { return failure_; }
     /// Whatever may be in line and must be taken out after an end other than admitted.
     std::vector<Ticket> leftovers() const;

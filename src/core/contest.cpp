@@ -105,7 +105,7 @@ void Contest::keep(const Entry& entry, Moment sent) {
                             shared_from_this());
 }
 
-/// From here on nothing but the same answer keeps it.
+/// Tells the keeper of an admission: from here on nothing but the same answer keeps it.
 void Contest::note_admission(Kept& kept, const Standing& standing) {
     if (standing.state != Standing::State::admitted) return;
     context_->keeper().admitted(kept, standing.fence);

@@ -20,8 +20,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// From the kernel at once: std::random_device asks the processor first what it can do, which takes
-/// a virtual machine longer than opening a store.
+/// A random value, from the kernel at once: std::random_device asks the processor first what it can
+/// do, which takes a virtual machine longer than opening a store.
 template <class Value>
 Value random() {
     Value value;

@@ -15,7 +15,7 @@ class Gate {
 public:
     /// False when `patience` ran out first.
     bool enter(std::optional<std::chrono::nanoseconds> patience);
-    /// By any thread.
+    /// Lets the next one through. May be called by any thread.
     void leave();
     /// Whether this thread went through and nobody has left since.
     bool mine() const;

@@ -23,7 +23,7 @@ class HoldState final : public KeptListener, public std::enable_shared_from_this
 public:
     HoldState(std::shared_ptr<Context> context, std::string name);
 
-    /// From now on it hears of them.
+    /// Makes the hold of what was admitted: from now on it hears of them.
     void admit(std::vector<std::shared_ptr<Kept>> kept, std::vector<std::uint64_t> fences);
 
     static Hold hold(std::shared_ptr<HoldState> state) noexcept { return Hold(std::move(state)); }

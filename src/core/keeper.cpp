@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::chrono::milliseconds time_to_stop{1000};
 
-/// Of a batch that was refused. One among 500 is alone after the third time, before anybody is
-/// lost; and where all are refused for a while, a client does not drown its store in requests.
+/// The size of the batches into which a refused one is parted. One among 500 is alone after the
+/// third time, before anybody is lost; and where all are refused for a while, a client does not
+/// drown its store in requests.
 constexpr std::size_t smaller(std::size_t batch) {
     return std::max<std::size_t>(batch / 8, 1);
 }
@@ -103,7 +104,8 @@ bool Keeper::lengthen(std::span<const std::shared_ptr<Kept>> kept,
     return true;
 }
 
-/// Not while a renewal of one of them is on its way: it might shorten the lease again, unnoticed.
+/// Ends their renewals; refuses while one of them is on its way: it might shorten the lease again,
+/// unnoticed.
 bool Keeper::take_out_of_agenda(std::span<const std::shared_ptr<Kept>> kept) {
     const std::lock_guard guard(mutex_);
     const auto idle = [](const std::shared_ptr<Kept>& one) { return one->renewal_.has_value(); };
@@ -195,7 +197,7 @@ void Keeper::renew_due() {
     arm_renewal();
 }
 
-/// Those due now or soon, by lease, each batch of a bearable size.
+/// The renewals that are due now or soon, by lease, each batch of a bearable size.
 std::vector<Keeper::Batch> Keeper::take_due() {
     const std::lock_guard guard(mutex_);
     const Moment now = clock_.now();

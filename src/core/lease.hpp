@@ -12,7 +12,7 @@ namespace holdfast::inline v0::core {
 inline constexpr std::chrono::milliseconds shortest_lease{100};
 inline constexpr std::chrono::milliseconds longest_lease = std::chrono::hours{24};
 
-/// Of whoever asks for none, where the store grants so much.
+/// The lease of whoever asks for none: 30 s, where the store grants so much.
 constexpr std::chrono::milliseconds usual_lease(std::chrono::milliseconds longest_granted) {
     return std::min<std::chrono::milliseconds>(std::chrono::seconds{30}, longest_granted);
 }
@@ -22,7 +22,7 @@ constexpr std::chrono::nanoseconds margin(std::chrono::nanoseconds lease) {
     return lease / 20;
 }
 
-/// Until when a hold can be trusted.
+/// The moment until which a hold can be trusted.
 constexpr Moment valid_until(Moment from, std::chrono::nanoseconds lease) {
     return from + lease - margin(lease);
 }

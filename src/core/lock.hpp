@@ -31,7 +31,7 @@ public:
     Attempt try_acquire(std::uint64_t weight) const;
     Attempt try_acquire_for(std::uint64_t weight, std::chrono::nanoseconds patience,
                             std::stop_token stop) const;
-    /// Without a patience it waits without a limit.
+    /// Acquires without blocking; without a patience it waits without a limit.
     void async_acquire(std::uint64_t weight, std::optional<std::chrono::nanoseconds> patience,
                        OnAcquired done, std::stop_token stop) const;
 

@@ -27,7 +27,7 @@ Outcome Pursuit::told(Outcome outcome) {
 
 namespace {
 
-/// Those that were put out, as others.
+/// The contenders that were put out, as other ones.
 std::vector<Contender> anew(Context& context, std::vector<Contender> contenders) {
     for (Contender& contender : contenders) contender.nonce = context.next_nonce();
     return contenders;

@@ -11,7 +11,8 @@ namespace {
 /// Less than that is told by nobody's next renewal too late.
 constexpr auto least_jump = 100ms;
 
-/// Of servers that answer by turns and do not agree, once in this time is enough.
+/// The least time between two jumps that are told: servers that answer by turns and do not agree
+/// would jump with every answer.
 constexpr auto between_jumps = 1s;
 
 }  // namespace

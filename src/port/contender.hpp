@@ -88,7 +88,7 @@ struct Standing {
     };
 
     State state = State::gone;
-    /// Of an admitted one.
+    /// The fence of an admitted contender; else 0.
     std::uint64_t fence = 0;
     /// The moment from which the lease counts, where that is not the send of the request that this
     /// answers (a lease that many contenders share, a session).
@@ -116,7 +116,7 @@ struct Place {
     std::chrono::milliseconds lease_left{0};  ///< negative: a foreign one's that never ends
     std::string host = {};                    ///< empty: unknown
     int pid = 0;                              ///< 0: unknown
-    /// Since it was admitted or, of one that is not, since it entered. Unset: unknown.
+    /// How long it has been admitted or, of one that is not, in line. Unset: unknown.
     std::optional<std::chrono::milliseconds> age = std::nullopt;
     /// One that contends for the lock by other means than ours. It has a fence only where the store
     /// gives everybody one.

@@ -29,7 +29,7 @@ struct Capabilities {
     bool enter_together = false;  ///< enter takes several contenders in one atomic request
     bool lengthens = true;        ///< a lease can become longer than the one it was entered with
     std::chrono::milliseconds longest_lease = std::chrono::hours{24};
-    /// Of one reader beside others, where that is less.
+    /// The longest lease of one reader beside others, where that is less.
     std::chrono::milliseconds longest_shared_lease = std::chrono::hours{24};
     /// What sets the limit of all, for a sentence: "the session that the servers grant".
     std::string_view longest_lease_is = {};

@@ -55,7 +55,7 @@ Running& running() {
 
 thread_local bool is_ours = false;
 
-/// From before the thread is made until it has done its work.
+/// A thread that counts, from before it is made until it has done its work.
 class Counted {
 public:
     Counted() {

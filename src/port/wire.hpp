@@ -65,7 +65,7 @@ public:
 
     /// Blocks until `waiter` was signalled, and takes the signal; false when `until` came first.
     bool wait(Waiter& waiter, std::optional<Moment> until = std::nullopt);
-    /// From any thread, also before the wait.
+    /// Ends the wait of `waiter`. May be called from any thread, also before the wait.
     void signal(Waiter& waiter);
 
     /// While one exists, callbacks come without a blocked caller.

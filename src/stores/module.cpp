@@ -46,7 +46,8 @@ std::filesystem::path path_of_module(std::string_view store) {
            (std::string(store) + ".so");
 }
 
-/// Never closed: its threads, and objects of its classes, outlive any moment at which we could.
+/// Loads a module, which is never closed: its threads, and objects of its classes, outlive any
+/// moment at which we could.
 void* load(const std::filesystem::path& path, const StoreUrl& url) {
     if (void* const module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return module;
     const std::string why = dlerror();

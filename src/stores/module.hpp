@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "port/store.hpp"
-#include "stores/store_url.hpp"
+#include "port/store_url.hpp"
 
 namespace holdfast::inline v0 {
 

@@ -5,39 +5,15 @@
 
 #include <holdfast/error.hpp>
 
-#include "stores/store_url.hpp"
+#include "port/store_url.hpp"
+#include "stores/entrances.hpp"
 
-#ifdef HOLDFAST_STORE_LOCAL
-#include "stores/local/local_store.hpp"
-#endif
-#ifdef HOLDFAST_STORE_MEMORY
-#include "stores/memory/memory_store.hpp"
-#endif
 #ifdef HOLDFAST_STORE_MYSQL
 #include "stores/mysql/mysql_scripts.hpp"
 #endif
 #ifdef HOLDFAST_STORE_POSTGRES
 #include "stores/postgres/postgres_scripts.hpp"
 #include "stores/postgres/schema_name.hpp"
-#endif
-#ifdef HOLDFAST_MODULES
-#include "stores/module.hpp"
-#else
-#ifdef HOLDFAST_STORE_ETCD
-#include "stores/etcd/etcd_store.hpp"
-#endif
-#ifdef HOLDFAST_STORE_MYSQL
-#include "stores/mysql/mysql_store.hpp"
-#endif
-#ifdef HOLDFAST_STORE_POSTGRES
-#include "stores/postgres/postgres_store.hpp"
-#endif
-#ifdef HOLDFAST_STORE_REDIS
-#include "stores/redis/redis_store.hpp"
-#endif
-#ifdef HOLDFAST_STORE_ZOOKEEPER
-#include "stores/zookeeper/zookeeper_store.hpp"
-#endif
 #endif
 
 namespace holdfast::inline v0 {
@@ -73,95 +49,9 @@ std::string joined(const Names& names) {
     return result;
 }
 
-[[noreturn, maybe_unused]] void refuse(const std::string& sentence) {
+[[noreturn]] void refuse(const std::string& sentence) {
     throw Error(errc::bad_configuration, sentence);
 }
-
-[[maybe_unused]] void refuse_server(const StoreUrl& url, std::string_view form) {
-    if (url.hosts.empty() && url.user.empty() && url.password.empty()) return;
-    refuse(url.scheme + ": this store has no server, but its URL names one; write it as " +
-           std::string(form));
-}
-
-#ifdef HOLDFAST_STORE_LOCAL
-unsigned mode_of(const StoreUrl& url) {
-    const std::string mode = url.text("mode").value_or("0600");
-    if (mode == "0600" || mode == "600") return 0600;
-    if (mode == "0660" || mode == "660") return 0660;
-    refuse(url.shown + ": the parameter mode is '" + mode +
-           "'; give 0600 (its owner) or 0660 (its group)");
-}
-
-std::shared_ptr<Store> open_local(const StoreUrl& url) {
-    refuse_server(url, "local:///folder, with three slashes");
-    if (!url.path.empty() && !url.path.starts_with('/')) {
-        refuse(url.shown + ": the folder must be absolute; write it as local:///folder");
-    }
-    if (url.path.find('\0') != std::string::npos) {
-        refuse("local: the folder's name has a NUL in it; write the URL without %00");
-    }
-    local::LocalOptions options;
-    options.folder = url.path;
-    options.mode = mode_of(url);
-    if (const auto timeout = url.duration("request_timeout")) options.request_timeout = *timeout;
-    return local::open_local(options);
-}
-#endif
-
-#ifdef HOLDFAST_STORE_MEMORY
-std::shared_ptr<Store> open_memory(const StoreUrl& url) {
-    refuse_server(url, "memory: or memory:NAME");
-    return memory::open_memory(url.path);
-}
-#endif
-
-// A store with a server is a module beside the shared library, and linked in everywhere else: see
-// docs/decisions/0013.
-#ifdef HOLDFAST_STORE_REDIS
-#ifdef HOLDFAST_MODULES
-std::shared_ptr<Store> open_redis(const StoreUrl& url) {
-    return open_module("redis", url);
-}
-#else
-using redis::open_redis;
-#endif
-#endif
-#ifdef HOLDFAST_STORE_MYSQL
-#ifdef HOLDFAST_MODULES
-std::shared_ptr<Store> open_mysql(const StoreUrl& url) {
-    return open_module("mysql", url);
-}
-#else
-using mysql::open_mysql;
-#endif
-#endif
-#ifdef HOLDFAST_STORE_POSTGRES
-#ifdef HOLDFAST_MODULES
-std::shared_ptr<Store> open_postgres(const StoreUrl& url) {
-    return open_module("postgres", url);
-}
-#else
-using postgres::open_postgres;
-#endif
-#endif
-#ifdef HOLDFAST_STORE_ZOOKEEPER
-#ifdef HOLDFAST_MODULES
-std::shared_ptr<Store> open_zookeeper(const StoreUrl& url) {
-    return open_module("zookeeper", url);
-}
-#else
-using zookeeper::open_zookeeper;
-#endif
-#endif
-#ifdef HOLDFAST_STORE_ETCD
-#ifdef HOLDFAST_MODULES
-std::shared_ptr<Store> open_etcd(const StoreUrl& url) {
-    return open_module("etcd", url);
-}
-#else
-using etcd::open_etcd;
-#endif
-#endif
 
 /// The one place where a scheme meets its store.
 std::vector<Scheme> schemes() {

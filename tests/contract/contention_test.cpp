@@ -92,7 +92,7 @@ TEST_P(ProcessesTogether, ShareThreePermits) {
 class ThreadsTogether : public Contention {
 protected:
     static constexpr int threads = 64;
-    const int rounds = sanitized ? 48 : GetParam().rounds;
+    const int rounds = sanitized ? 48 : std::min(GetParam().rounds, test::rounds(200, 5000));
 
     void run_together(void (*how)(const Client&, Arena&, int)) {
         const auto started = Clock::now();

@@ -108,7 +108,7 @@ TEST_P(Several, ACancelledWaitGivesBackWhatItHad) {
 }
 
 TEST_P(Several, LosingOneIsLosingAll) {
-    auto both = client_.multi_lock({"a", "b"}, {.lease = 300ms});
+    auto both = client_.multi_lock({"a", "b"}, {.lease = 1500ms});
     auto hold = both.acquire();
     break_holders("b");
     EXPECT_TRUE(await([&] { return hold.lost().stop_requested(); }));

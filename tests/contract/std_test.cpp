@@ -148,7 +148,7 @@ TEST_P(Standard, AnyThreadMayUnlock) {
 }
 
 TEST_P(Standard, ThreadsQueueOnTheObjectUntilItsUnlockAlsoAfterALoss) {
-    auto mutex = client_.mutex("orders", {.lease = 300ms});
+    auto mutex = client_.mutex("orders", {.lease = 1500ms});
     mutex.lock();
     break_holders("orders");
     ASSERT_TRUE(await([&] { return !mutex.hold().held(); }));

@@ -13,6 +13,7 @@
 
 #include "port/store.hpp"
 #include "support/await.hpp"
+#include "support/soak.hpp"
 
 namespace holdfast::test {
 
@@ -34,7 +35,7 @@ struct StoreUnderTest {
     /// A dead process's places are free at once, not only when their leases have ended.
     bool notices_death;
     /// How many rounds each of many contenders makes: a server's take longer.
-    int rounds = 5000;
+    int rounds = test::rounds(1000, 5000);
     /// The store runs our code: a place is offered to the next in line for a time, and the stand-by
     /// knows when to look. Otherwise who is first in line has it, for as long as its lease or its
     /// session says.

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "faults/server_faults.hpp"
 #include "servers/etcd_cluster.hpp"
 #include "support/fault_proxy.hpp"
@@ -13,16 +15,19 @@ namespace {
 class EtcdMajority : public testing::Test {
 protected:
     Client client_of_all() const { return connect(cluster_.url()); }
-    /// Longer than an election.
-    static LockOptions patient() { return {.lease = 10s}; }
+    /// Much longer than an election, also on a machine that is busy with others.
+    static LockOptions patient() { return {.lease = 20s}; }
     static LockOptions brief() { return {.lease = 2s}; }
     /// Through whoever serves.
     Hold rival(const std::string& name) const {
         return client_of_all().mutex(name, brief()).acquire();
     }
-    /// What is expected of a hold while something happens to a member.
-    void expect_kept(const Hold& hold, std::chrono::milliseconds limit) const {
-        EXPECT_FALSE(await([&] { return !hold.held(); }, limit)) << "it is renewed by others";
+    /// Whatever has happened to a member: what is left of the lease grows again.
+    void expect_renewed(const Hold& hold) const {
+        auto left = hold.remaining();
+        const auto grows = [&] { return hold.remaining() > std::exchange(left, hold.remaining()); };
+        EXPECT_TRUE(await([&] { return !hold.held() || grows(); }));
+        EXPECT_TRUE(hold.held()) << "it is renewed by others";
         const auto busy = client_of_all().mutex("orders", brief()).try_acquire();
         EXPECT_FALSE(busy);
     }
@@ -107,7 +112,7 @@ TEST_F(EtcdMajority, AHoldSurvivesTheLeadersDeath) {
     auto hold = user.mutex("orders", patient()).acquire();
     cluster_.leader().kill();
     static_cast<void>(cluster_.leader());
-    expect_kept(hold, 11s);
+    expect_renewed(hold);
     const auto fence = hold.fence();
     EXPECT_NE(hold.release(), Released::too_late);
     EXPECT_GT(rival("orders").fence(), fence);
@@ -124,10 +129,11 @@ TEST_F(EtcdMajority, AHoldSurvivesAPausedLeader) {
     EtcdServer& paused = cluster_.leader();
     paused.pause();
     static_cast<void>(cluster_.leader());
-    expect_kept(hold, 11s);
+    expect_renewed(hold);
     paused.resume();
-    expect_kept(hold, 2s);
-    EXPECT_EQ(hold.release(), Released::in_time);
+    expect_renewed(hold);
+    // A copy of it that met an election may have done it.
+    EXPECT_NE(hold.release(), Released::too_late);
 }
 
 TEST_F(EtcdMajority, AHoldSurvivesALeaderThatIsCutOff) {
@@ -135,11 +141,12 @@ TEST_F(EtcdMajority, AHoldSurvivesALeaderThatIsCutOff) {
     auto hold = user.mutex("orders", patient()).acquire();
     cluster_.cut(cluster_.leader());
     static_cast<void>(cluster_.leader());
-    expect_kept(hold, 11s);
+    expect_renewed(hold);
     cluster_.heal();
     cluster_.await_whole();
-    expect_kept(hold, 2s);
-    EXPECT_EQ(hold.release(), Released::in_time);
+    expect_renewed(hold);
+    // A copy of it that met an election may have done it.
+    EXPECT_NE(hold.release(), Released::too_late);
 }
 
 TEST_F(EtcdMajority, AWaiterKeepsItsPlaceOverAnElection) {
@@ -209,7 +216,7 @@ TEST_F(EtcdMajority, AMemberThatIsRemovedIsDoneWithout) {
     ASSERT_TRUE(await([&] { return user.look_at("orders")->waiters.size() == 1; }));
     cluster_.remove(cluster_.leader());
     static_cast<void>(cluster_.leader());
-    expect_kept(hold, 5s);
+    expect_renewed(hold);
     const auto fence = hold.fence();
     EXPECT_NE(hold.release(), Released::too_late);
     EXPECT_GT(next.get().fence(), fence);

@@ -209,7 +209,7 @@ TEST_F(EtcdLateRequests, AnEnterThatWasRefusedAndComesLateIsNotLeftInLine) {
 
 TEST_F(EtcdLateRequests, ARenewalThatComesLateDoesNotShortenALengthenedLease) {
     const auto user = client_of_both("&connect_timeout=500ms");
-    auto hold = user.mutex("orders", {.lease = 6s}).acquire();
+    auto hold = user.mutex("orders", {.lease = 15s}).acquire();
     const std::string ordinary = lease_of("orders");
     ASSERT_TRUE(hold.lengthen(60s));
     EXPECT_NE(lease_of("orders"), ordinary);
@@ -220,6 +220,7 @@ TEST_F(EtcdLateRequests, ARenewalThatComesLateDoesNotShortenALengthenedLease) {
     const std::string longer = lease_of("orders");
     ASSERT_NE(longer, ordinary);
     let_all_pass();
+    // Before the next renewal, which shortens it by right.
     EXPECT_FALSE(await([&] { return lease_of("orders") != longer; }, 1s));
     EXPECT_TRUE(hold.held());
 }

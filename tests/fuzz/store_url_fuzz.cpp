@@ -7,8 +7,8 @@
 
 #include <holdfast/error.hpp>
 
+#include "port/store_url.hpp"
 #include "property.hpp"
-#include "stores/store_url.hpp"
 
 namespace holdfast::fuzz {
 namespace {

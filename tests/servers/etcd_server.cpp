@@ -81,8 +81,6 @@ std::vector<std::string> EtcdServer::command_line() const {
         "--listen-peer-urls=" + http(membership.listened_port),
         "--initial-advertise-peer-urls=" + http(membership.advertised_port),
         "--initial-cluster=" + membership.cluster,
-        "--heartbeat-interval=60",
-        "--election-timeout=600",
         "--strict-reconfig-check=false",  // or it refuses to for its first 5 s
         "--bcrypt-cost=4",
         "--logger=zap",
@@ -96,6 +94,10 @@ std::vector<std::string> EtcdServer::command_line() const {
     if (options_.client_certificates) {
         words.emplace_back("--client-cert-auth");
         words.push_back("--trusted-ca-file=" + certificates().authority.certificate.string());
+    }
+    if (!options_.membership) {
+        // The shortest lease is one and a half times an election, which one alone wins on any day.
+        words.insert(words.end(), {"--heartbeat-interval=60", "--election-timeout=600"});
     }
     words.insert(words.end(), options_.flags.begin(), options_.flags.end());
     return words;

@@ -18,6 +18,7 @@
 #include "stores/etcd/arrival.hpp"
 #include "stores/etcd/etcd.pb.h"
 #include "stores/etcd/failures.hpp"
+#include "stores/net/errand.hpp"
 
 namespace holdfast::inline v0::etcd {
 
@@ -63,18 +64,14 @@ struct Method<messages::AuthenticateRequest> {
 };
 
 template <class Response>
-struct Answer {
-    Result<Response> result;
+struct Answer : net::Answer<Response> {
     /// Why there is none.
     Refusal refusal = Refusal::none;
-    /// A copy of it was under way when something broke: a member may have done it, or may yet.
-    bool repeated = false;
-    Moment sent{};  ///< the copy that was answered
 };
 
 /// A request under way, asked of one member after the other.
 /// Threads: everything with the wire's lock held.
-class Call : public Arrival, public std::enable_shared_from_this<Call> {
+class Call : public Arrival, public net::Errand, public std::enable_shared_from_this<Call> {
 public:
     /// Whoever decides what becomes of it.
     class Owner {
@@ -84,7 +81,7 @@ public:
     };
 
     Call(Owner& owner, Moment until, bool proves)
-        : deadline(until), proves_user(proves), owner_(owner) {}
+        : Errand(until), proves_user(proves), owner_(owner) {}
 
     virtual void send(const std::shared_ptr<grpc::Channel>& channel,
                       grpc::CompletionQueue& queue) = 0;
@@ -92,18 +89,17 @@ public:
     virtual void finish(std::optional<Failure> failure, Due& due) = 0;
 
     void arrived(bool, Due& due) override { owner_.attempted(shared_from_this(), due); }
-    void cancel() { context->TryCancel(); }
+    void cancel() {
+        cancelled = true;
+        context->TryCancel();
+    }
 
-    const Moment deadline;
     const bool proves_user;                      ///< all others wait until it is answered
     std::optional<grpc::ClientContext> context;  ///< of the present attempt
     grpc::Status status;
-    std::uint64_t route = 0;  ///< who is asked: see Members
-    std::size_t member = 0;   ///< which of them that is
-    Moment sent{};
-    bool under_way = false;
-    bool given_up = false;  ///< the present attempt
-    bool repeated = false;
+    std::uint64_t route = 0;        ///< who is asked: see Members
+    std::size_t member = 0;         ///< which of them that is
+    bool cancelled = false;         ///< the present attempt, by us
     std::set<std::size_t> in_vain;  ///< members, when they were asked last: see is_hopeless()
     bool proved_again = false;      ///< the user, for its sake
 
@@ -143,7 +139,7 @@ private:
                                            : Result<Response>(std::move(response_));
         // What it holds goes now, though the call itself may stay for a while.
         const Answered answered = std::move(answered_);
-        answered({std::move(result), refusal, repeated, sent});
+        answered({{std::move(result), repeated, sent}, refusal});
     }
 
     const Request request_;

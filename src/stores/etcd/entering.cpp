@@ -419,4 +419,8 @@ void Entering::fail_unknown(Failure failure) {
     fail(std::move(failure));
 }
 
+void Protocol::enter(std::span<const Contender> contenders, std::shared_ptr<EntryFlight> flight) {
+    std::make_shared<Entering>(shared_from_this(), contenders, std::move(flight))->start();
+}
+
 }  // namespace holdfast::inline v0::etcd

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "port/sentences.hpp"
-
 namespace holdfast::inline v0::etcd {
 
 namespace {
@@ -74,7 +72,7 @@ std::optional<Moment> EtcdWire::earliest(std::optional<Moment> until) const {
         if (moment) first = std::min(first, *moment);
     };
     for (const auto& call : under_way_) {
-        if (!call->given_up) also(std::min(call->deadline, call->sent + patience()));
+        if (!call->cancelled) also(std::min(call->deadline, call->sent + patience()));
     }
     for (const auto& call : outbox_) {
         also(call->deadline);
@@ -110,20 +108,16 @@ void EtcdWire::send_outbox(Moment now) {
 /// What is not answered in time is asked of another member, or given up.
 void EtcdWire::expire(Moment now, Due& due) {
     for (const auto& call : under_way_) {
-        if (call->given_up) continue;
-        if (now < call->deadline && !is_overdue(*call, now)) continue;
-        call->given_up = true;
-        call->cancel();
+        if (call->cancelled) continue;
+        if (call->is_overdue(now) || is_silent(*call, now)) call->cancel();
     }
-    const auto over = [now](const auto& call) { return now >= call->deadline; };
-    const auto late = std::stable_partition(outbox_.begin(), outbox_.end(),
-                                            [&](const auto& call) { return !over(call); });
-    const std::vector given_up(late, outbox_.end());
+    const auto late = std::stable_partition(
+        outbox_.begin(), outbox_.end(), [now](const auto& call) { return !call->is_overdue(now); });
+    const std::vector over(late, outbox_.end());
     outbox_.erase(late, outbox_.end());
-    for (const auto& call : given_up) give_up(call, reason_of(*call), due);
+    for (const auto& call : over) give_up(call, due);
     const auto next = keep_alives_.earliest_deadline();
-    if (next && now >= *next)
-        keep_alives_.expire(now, timed_out(cluster_.shown(), cluster_.request_timeout), due);
+    if (next && now >= *next) keep_alives_.expire(now, out_of_time(), due);
 }
 
 /// Both streams are with the member that is asked; what it does not answer there counts as well.
@@ -171,8 +165,8 @@ void EtcdWire::send(const std::shared_ptr<Call>& call, Moment now) {
     call->status = {};
     call->route = members_.route();
     call->member = members_.current();
-    call->sent = now;
-    call->given_up = false;
+    call->goes_out(now);
+    call->cancelled = false;
     under_way_.insert(call);
     call->send(members_.channel(), queue_);
 }
@@ -199,45 +193,42 @@ void EtcdWire::attempted(const std::shared_ptr<Call>& call, Due& due) {
     }
     if (refusal == Refusal::token_over && !cluster_.user.empty() && !call->proved_again) {
         call->proved_again = true;
+        call->trouble = failure_of(call->status, cluster_);
         known_ = false;
         outbox_.push_back(call);
         return;
     }
-    give_up(call, failure_of(call->status, cluster_), due);
+    finish(call, call->refused(failure_of(call->status, cluster_)), due);
 }
 
 void EtcdWire::unserved(const std::shared_ptr<Call>& call, Moment now, Due& due) {
-    if (!is_unsent(call->status)) call->repeated = true;
-    if (!call->given_up) members_.failed(call->route, now);
+    if (!is_unsent(call->status)) call->lost();
+    if (!call->cancelled) {
+        call->trouble = failure_of(call->status, cluster_);
+        members_.failed(call->route, now);
+    }
     // One whose own time was short says nothing about whoever was asked.
-    if (call->given_up && is_overdue(*call, now)) members_.silent(call->route, now);
+    if (call->cancelled && is_silent(*call, now)) members_.silent(call->route, now);
     // Each for itself: one may be asked several times in a row, by calls that fail together.
     if (is_hopeless(call->status)) {
         call->in_vain.insert(call->member);
     } else {
         call->in_vain.erase(call->member);
     }
-    const bool is_over = now >= call->deadline || call->in_vain.size() >= cluster_.members.size();
-    if (is_over) return give_up(call, reason_of(*call), due);
+    const bool in_vain = call->in_vain.size() >= cluster_.members.size();
+    if (call->is_overdue(now) || in_vain) return give_up(call, due);
     if (may_send(*call) && now >= members_.next()) return send(call, now);
     outbox_.push_back(call);
 }
 
-void EtcdWire::give_up(const std::shared_ptr<Call>& call, Failure failure, Due& due) {
-    if (call->repeated) failure.effect = Effect::unknown;
-    finish(call, std::move(failure), due);
+/// Because of what the last attempt met; when there was none, or nobody answered, for its time.
+void EtcdWire::give_up(const std::shared_ptr<Call>& call, Due& due) {
+    finish(call, call->given_up(call->trouble ? *call->trouble : out_of_time()), due);
 }
 
 void EtcdWire::finish(const std::shared_ptr<Call>& call, std::optional<Failure> failure, Due& due) {
     call->finish(std::move(failure), due);
     spent_.push_back(call);
-}
-
-/// Why the last attempt failed; when there was none, or nobody answered, that.
-Failure EtcdWire::reason_of(const Call& call) const {
-    const bool unanswered = call.given_up || call.status.ok();
-    return unanswered ? timed_out(cluster_.shown(), cluster_.request_timeout)
-                      : failure_of(call.status, cluster_);
 }
 
 void EtcdWire::authenticate(Moment now) {
@@ -266,7 +257,8 @@ void EtcdWire::authenticated(AnswerTo<messages::AuthenticateRequest> answer) {
             keep_alives_.refused(now);
             watches_.refused(now);
             for (const auto& call : std::exchange(outbox_, {})) {
-                give_up(call, answer.result.failure(), due);
+                call->trouble = answer.result.failure();
+                give_up(call, due);
             }
         }
     }

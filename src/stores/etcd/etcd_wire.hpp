@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "port/sentences.hpp"
 #include "port/wire.hpp"
 #include "stores/etcd/call.hpp"
 #include "stores/etcd/cluster.hpp"
@@ -77,7 +78,7 @@ private:
     std::chrono::milliseconds patience() const {
         return std::min(cluster_.connect_timeout, cluster_.request_timeout / 2);
     }
-    bool is_overdue(const Call& call, Moment now) const { return now >= call.sent + patience(); }
+    bool is_silent(const Call& call, Moment now) const { return now >= call.sent + patience(); }
     std::optional<Moment> earliest(std::optional<Moment> until) const;
     void serve(Moment now, Due& due);
     void expire(Moment now, Due& due);
@@ -87,9 +88,9 @@ private:
     void send(const std::shared_ptr<Call>& call, Moment now);
     void attempted(const std::shared_ptr<Call>& call, Due& due) override;
     void unserved(const std::shared_ptr<Call>& call, Moment now, Due& due);
-    void give_up(const std::shared_ptr<Call>& call, Failure failure, Due& due);
+    void give_up(const std::shared_ptr<Call>& call, Due& due);
     void finish(const std::shared_ptr<Call>& call, std::optional<Failure> failure, Due& due);
-    Failure reason_of(const Call& call) const;
+    Failure out_of_time() const { return timed_out(cluster_.shown(), cluster_.request_timeout); }
 
     void send_outbox(Moment now);
     bool may_send() const { return cluster_.user.empty() || known_; }

@@ -2,7 +2,6 @@
 
 #include <holdfast/error.hpp>
 
-#include "stores/etcd/entering.hpp"
 #include "stores/etcd/transactions.hpp"
 #include "stores/listed/note.hpp"
 
@@ -29,10 +28,6 @@ void Protocol::connect(const std::string& prefix) {
     });
     const auto connected = Pending<bool>(flight).get();
     if (!connected.ok()) throw Error(connected.failure().code, connected.failure().sentence);
-}
-
-void Protocol::enter(std::span<const Contender> contenders, std::shared_ptr<EntryFlight> flight) {
-    std::make_shared<Entering>(shared_from_this(), contenders, std::move(flight))->start();
 }
 
 Pending<Standing> Protocol::look_at(const Entrant& entrant) {
@@ -105,19 +100,19 @@ void Protocol::take_back(const Entrant& entrant) {
     lines.remove({.incarnation = entrant.incarnation(), .nonce = entrant.nonce()});
 }
 
-bool Protocol::is_over(const Leftover& leftover) const {
-    return !leases.find_by_id(leftover.incarnation.session);
+bool Protocol::is_over(const Removal& removal) const {
+    return !leases.find_by_id(removal.incarnation.session);
 }
 
-void Protocol::remove(const Leftover& leftover) {
+void Protocol::remove(const Removal& removal) {
     messages::TxnRequest request;
-    *request.add_compare() = made_by(leftover.incarnation.node, leftover.incarnation.made_by);
-    *request.add_success() = delete_key(leftover.incarnation.node);
-    submit(std::move(request), [leftover](Protocol& alive, const Done& answer) {
+    *request.add_compare() = made_by(removal.incarnation.node, removal.incarnation.made_by);
+    *request.add_success() = delete_key(removal.incarnation.node);
+    submit(std::move(request), [removal](Protocol& alive, const Done& answer) {
         const bool refused = answer.refusal != Refusal::none && answer.refusal != Refusal::unserved;
-        if (!answer.result.ok() && !refused) return alive.lines.removal_unanswered(leftover);
-        if (answer.result.ok()) alive.slots.give_back(leftover.nonce);
-        alive.lines.was_removed(leftover);
+        if (!answer.result.ok() && !refused) return alive.lines.removal_unanswered(removal);
+        if (answer.result.ok()) alive.slots.give_back(removal.nonce);
+        alive.lines.was_removed(removal);
     });
 }
 

@@ -18,7 +18,7 @@ namespace holdfast::inline v0::etcd {
 using listed::Entrant;
 using listed::Incarnation;
 using listed::Judgement;
-using listed::Leftover;
+using listed::Removal;
 
 /// etcd as one client uses it: a key for each contender, bound to the lease for its duration, which
 /// is the session that it comes with.
@@ -79,8 +79,8 @@ public:
     void was_taken_out(const Entrant& entrant) override;
     void take_back(const Entrant& entrant) override;
     void outlived(const Entrant& entrant) override { slots.give_back(entrant.nonce()); }
-    bool is_over(const Leftover& leftover) const override;
-    void remove(const Leftover& leftover) override;
+    bool is_over(const Removal& removal) const override;
+    void remove(const Removal& removal) override;
 
 private:
     enum class Depth : std::uint8_t { last_two, whole_line };

@@ -183,7 +183,8 @@ Standing Ledger::renew(const Ticket& ticket, Extension extension) {
     });
 }
 
-/// By a copy of its enter, which may be late: what it asks for is the least that it has.
+/// Hears of a contender by a copy of its enter, which may be late: what it asks for is the least
+/// that it has.
 Standing Ledger::come_again(const Ticket& ticket, std::chrono::milliseconds lease) {
     return hear_of(ticket, [&](Record& record) {
         record.lease_end = std::max<Moment>(record.lease_end, scene_.now + lease);

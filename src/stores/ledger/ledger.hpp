@@ -7,6 +7,7 @@
 
 #include "port/contender.hpp"
 #include "port/failure.hpp"
+#include "port/watchers.hpp"
 #include "stores/ledger/line_page.hpp"
 
 namespace holdfast::inline v0::ledger {
@@ -57,5 +58,12 @@ private:
     ClientId client_;
     std::vector<Told> told_;
 };
+
+/// Calls those of `client` among the told.
+inline void call(Watchers& watchers, std::span<const Told> told, ClientId client) {
+    for (const Told& one : told) {
+        if (one.client == client) watchers.call(one.nonce, Standing{.state = one.state});
+    }
+}
 
 }  // namespace holdfast::inline v0::ledger

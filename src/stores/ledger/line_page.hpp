@@ -39,7 +39,7 @@ class LinePage {
 public:
     /// Both names must outlive the page. Throws Error when another name has the same id.
     LinePage(Scene& scene, std::vector<Told>& told, std::string_view resource);
-    /// Of a line found in the table.
+    /// The page of a line that was found in the table.
     LinePage(Scene& scene, std::vector<Told>& told, const ResourceId& id);
 
     bool empty() const { return head_.holders + head_.waiters == 0; }
@@ -74,7 +74,7 @@ public:
     void update(const Record& record);
     void remove_holder(const Record& record);
     void remove_waiter(const Record& record);
-    /// From waiting to admitted or offered.
+    /// Makes a waiter a holder: admitted, or offered.
     void promote(Record record, Phase phase);
 
     /// Throws out whose lease or claim has ended and passes free places on. Nothing to do costs

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "stores/listed/protocol.hpp"
+#include "stores/listed/server.hpp"
 
 namespace holdfast::inline v0::listed {
 
@@ -24,10 +24,10 @@ std::vector<std::string> watched_by(const std::string& own, const Judgement& jud
 void Lines::tidy() {
     const Moment now = BootClock::now();
     take_back(entrants.take_lapsed(now));
-    for (const Leftover& leftover : leftovers_.take_due(now)) {
-        protocol_.is_over(leftover) ? leftovers_.settled(leftover) : protocol_.remove(leftover);
+    for (const Removal& removal : removals_.take_due(now)) {
+        server_.is_over(removal) ? removals_.settled(removal) : server_.remove(removal);
     }
-    protocol_.tidy(now);
+    server_.tidy(now);
 }
 
 std::unique_ptr<Watch> Lines::watch(const Nonce& nonce, LineMoved line_moved) {
@@ -44,7 +44,7 @@ std::unique_ptr<Watch> Lines::watch(const Nonce& nonce, LineMoved line_moved) {
 
 void Lines::arm(const Nonce& nonce) {
     if (!watchers_->watches(nonce)) return;
-    if (const auto entrant = entrants.find(nonce)) protocol_.watch(*entrant);
+    if (const auto entrant = entrants.find(nonce)) server_.watch(*entrant);
 }
 
 void Lines::stir(const std::string& node, NodeEvent event, std::optional<std::int64_t> session,
@@ -63,7 +63,7 @@ void Lines::stir(const std::string& node, NodeEvent event, std::optional<std::in
 /// Somebody has taken it out of line: whoever goes ahead of it is nothing to it any more. Where a
 /// name is used again it is perhaps no longer what ended, but what the contender has got since.
 bool Lines::has_lost_its_node(const Entrant& entrant, const std::string& node) const {
-    return entrant.node == node && protocol_.goes_by_events(entrant);
+    return entrant.node == node && server_.goes_by_events(entrant);
 }
 
 void Lines::was_ended(const Entrant& entrant) {
@@ -83,7 +83,7 @@ void Lines::stir_all() {
 void Lines::place(Entrant& entrant, const Judgement& judgement, std::int64_t listed_at) const {
     entrant.watched = watched_by(entrant.node, judgement);
     entrant.listed_at = listed_at;
-    entrant.next = judgement.next && protocol_.goes_by_events(entrant);
+    entrant.next = judgement.next && server_.goes_by_events(entrant);
 }
 
 Standing Lines::stands(const Entrant& entrant, std::span<const Neighbour> line,
@@ -117,11 +117,11 @@ void Lines::wait(const Entrant& entrant, const Judgement& judgement, std::int64_
 /// It was told to wait, and disagrees with whoever is the first by now. While that one is there it
 /// leaves, and is told so; when it comes again, it is refused. Else it waits, and looks again.
 void Lines::leave_behind(const Entrant& entrant, const Neighbour& other) {
-    protocol_.take_out_behind(entrant, other, [this, entrant] {
+    server_.take_out_behind(entrant, other, [this, entrant] {
         const auto left = entrants.remove(entrant);
         if (!left) return;
         unwatch(*left);
-        protocol_.was_taken_out(*left);
+        server_.was_taken_out(*left);
         tell_gone(*left);
     });
 }
@@ -134,7 +134,7 @@ Standing Lines::admit(const Entrant& seen) {
 }
 
 void Lines::tell_those_behind(const Entrant& entrant) {
-    if (entrant.contender.capacity != all) protocol_.tell_those_behind(entrant);
+    if (entrant.contender.capacity != all) server_.tell_those_behind(entrant);
 }
 
 std::optional<Entrant> Lines::forget(const Nonce& nonce) {
@@ -146,14 +146,14 @@ std::optional<Entrant> Lines::forget(const Nonce& nonce) {
 /// What nobody else waits for.
 void Lines::unwatch(const Entrant& entrant) {
     for (const std::string& node : entrant.watched) {
-        if (!entrants.is_awaited(node)) protocol_.unwatch(node);
+        if (!entrants.is_awaited(node)) server_.unwatch(node);
     }
 }
 
 void Lines::take_back(const std::vector<Entrant>& taken) {
     for (const Entrant& entrant : taken) {
         unwatch(entrant);
-        protocol_.take_back(entrant);
+        server_.take_back(entrant);
         tell_gone(entrant);
     }
 }
@@ -161,18 +161,18 @@ void Lines::take_back(const std::vector<Entrant>& taken) {
 void Lines::session_over(std::int64_t session) {
     for (const Entrant& entrant : entrants.take_of_session(session)) {
         unwatch(entrant);
-        protocol_.outlived(entrant);
+        server_.outlived(entrant);
         tell_gone(entrant);
     }
 }
 
-void Lines::remove(const Leftover& leftover) {
-    leftovers_.add_under_way(leftover);
-    protocol_.remove(leftover);
+void Lines::remove(const Removal& removal) {
+    removals_.add_under_way(removal);
+    server_.remove(removal);
 }
 
-void Lines::removal_unanswered(const Leftover& leftover) {
-    leftovers_.unanswered(leftover, BootClock::now());
+void Lines::removal_unanswered(const Removal& removal) {
+    removals_.unanswered(removal, BootClock::now());
 }
 
 }  // namespace holdfast::inline v0::listed

@@ -12,11 +12,11 @@
 #include "port/watchers.hpp"
 #include "stores/listed/entrants.hpp"
 #include "stores/listed/judgement.hpp"
-#include "stores/listed/leftovers.hpp"
+#include "stores/listed/removals.hpp"
 
 namespace holdfast::inline v0::listed {
 
-class Protocol;
+class Server;
 
 /// The lines that contenders of this client are in: where each of them stands by the list of its
 /// line, what it waits for, who is told when that may have changed, and how it ends when nobody
@@ -24,8 +24,8 @@ class Protocol;
 /// Threads: all members may be called from any thread.
 class Lines {
 public:
-    /// The protocol owns this, and calls back only while it is there.
-    explicit Lines(Protocol& protocol) : protocol_(protocol) {}
+    /// Which owns this, and calls back only while it is there.
+    explicit Lines(Server& server) : server_(server) {}
 
     Entrants entrants;
 
@@ -62,11 +62,11 @@ public:
     void session_over(std::int64_t session);
 
     /// In the background, and again until that is answered or its session is over.
-    void remove(const Leftover& leftover);
+    void remove(const Removal& removal);
     /// As remove(), of what was tried to be removed just now.
-    void remove_later(const Leftover& leftover) { leftovers_.add(leftover); }
-    void was_removed(const Leftover& leftover) { leftovers_.settled(leftover); }
-    void removal_unanswered(const Leftover& leftover);
+    void remove_later(const Removal& removal) { removals_.add(removal); }
+    void was_removed(const Removal& removal) { removals_.settled(removal); }
+    void removal_unanswered(const Removal& removal);
 
 private:
     bool has_lost_its_node(const Entrant& entrant, const std::string& node) const;
@@ -76,8 +76,8 @@ private:
     void unwatch(const Entrant& entrant);
     void tell_gone(const Entrant& entrant) { watchers_->call(entrant.nonce(), {}); }
 
-    Protocol& protocol_;
-    Leftovers leftovers_;
+    Server& server_;
+    Removals removals_;
     const std::shared_ptr<Watchers> watchers_ = std::make_shared<Watchers>();
 };
 

@@ -97,7 +97,7 @@ void Control::start_afresh(std::string_view boot) {
     page_->magic = ControlPage::written_by_holdfast;
 }
 
-void Control::join(const Member& self) {
+void Control::join(const Registrant& self) {
     assert(is_current());
     turnstile_.emplace(page_->turnstile, folder_, file_, self, patience_);
 }

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "stores/local/folder.hpp"
-#include "stores/local/roster.hpp"
+#include "stores/local/registry.hpp"
 #include "stores/local/turnstile.hpp"
 
 namespace holdfast::inline v0::local {
@@ -17,8 +17,8 @@ namespace holdfast::inline v0::local {
 /// The first two members keep their places in every future format, and so does last_fence.
 struct ControlPage {
     static constexpr std::uint64_t written_by_holdfast = 0x74736166'646c6f68;  // "holdfast"
-    /// Of this page and of what stands in the table. 2: a contender's host, pid and age. 3: turns
-    /// without a mutex of the C library, and the serial of a contender's last renewal.
+    /// The format of this page and of what stands in the table. 2: a contender's host, pid and age.
+    /// 3: turns without a mutex of the C library, and the serial of a contender's last renewal.
     static constexpr std::uint32_t current_format = 3;
 
     std::atomic<std::uint64_t> magic;  ///< written last: without it the page is not made yet
@@ -38,7 +38,7 @@ std::string boot_id();
 
 /// The control page, mapped. Everything in a store happens in turns, one at a time over all
 /// processes, which its turnstile gives.
-/// Threads: start_afresh() only while nobody else can have the page open (see Seat); else any.
+/// Threads: start_afresh() only while nobody else can have the page open (see Pulse); else any.
 class Control {
 public:
     /// Maps the page of the file, whatever stands in it. `patience` is how long a turn is waited
@@ -64,7 +64,7 @@ public:
     /// fence.
     void start_afresh(std::string_view boot);
     /// From now on this client may take turns. Throws Error.
-    void join(const Member& self);
+    void join(const Registrant& self);
 
     /// One turn of a client that has joined, from construction to destruction: see Turnstile.
     class Turn {

@@ -18,11 +18,11 @@ namespace {
 
 constexpr std::string_view name_another = "name another folder: local:///folder";
 
-/// Of the files, and of the folder: what is made in it is then of its group.
+/// The modes of the files, and of the folder: what is made in it is then of its group.
 constexpr unsigned shared_with_group = 0660;
 constexpr unsigned folder_shared_with_group = 02770;
 
-/// Only ever adds: another user of the store may have asked for more.
+/// Adds rights, and takes none away: another user of the store may have asked for more.
 void widen(int file, unsigned mode, unsigned more) {
     const unsigned now = mode & 07777U;
     if ((now | more) != now) fchmod(file, now | more);
@@ -197,7 +197,7 @@ void Folder::refuse_untrusted_file(int file, const char* name) const {
                                       "it; end all its users and remove that file");
 }
 
-/// With the folder's group, and no other one: who is in that decides who is trusted.
+/// Shares a file with the folder's group, and no other one: who is in that decides who is trusted.
 void Folder::share(int file) const noexcept {
     struct stat status {};
     if (mode_ != shared_with_group || fstat(file, &status) != 0) return;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,6 +24,16 @@ std::string default_folder_of(uid_t user, const std::string& home);
 /// The name of a network file system by its magic number in statfs(2); nothing for a local one.
 /// Shared memory and locks there do not reach the other machines, or not this one's processes.
 std::optional<std::string_view> network_file_system(std::uint64_t magic);
+
+/// How a store is opened.
+struct LocalOptions {
+    /// Empty: the user's default folder, see default_folder().
+    std::string folder = {};
+    /// 0600, or 0660 to share the store with a group: see Folder.
+    unsigned mode = 0600;
+    /// How long a verb waits for a process that stands still inside the store.
+    std::chrono::milliseconds request_timeout = std::chrono::seconds{2};
+};
 
 /// The folder that holds a store. All its files are reached through one descriptor, so that they
 /// belong together even when the path is renamed meanwhile. Immutable, so safe to share.

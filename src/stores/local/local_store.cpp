@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "port/fork.hpp"
-#include "stores/local/client.hpp"
+#include "stores/local/local_client.hpp"
 
 namespace holdfast::inline v0::local {
 
@@ -16,6 +16,30 @@ using Step = LocalClient::Step;
 /// How many leases are renewed in one turn, so that a client with many does not keep the others
 /// waiting.
 constexpr std::size_t renewals_a_turn = 512;
+
+[[noreturn]] void refuse(const std::string& sentence) {
+    throw Error(errc::bad_configuration, sentence);
+}
+
+unsigned mode_of(const StoreUrl& url) {
+    const std::string mode = url.text("mode").value_or("0600");
+    if (mode == "0600" || mode == "600") return 0600;
+    if (mode == "0660" || mode == "660") return 0660;
+    refuse(url.shown + ": the parameter mode is '" + mode +
+           "'; give 0600 (its owner) or 0660 (its group)");
+}
+
+/// Empty for the user's default folder.
+std::string folder_of(const StoreUrl& url) {
+    url.refuse_server("local:///folder, with three slashes");
+    if (!url.path.empty() && !url.path.starts_with('/')) {
+        refuse(url.shown + ": the folder must be absolute; write it as local:///folder");
+    }
+    if (url.path.find('\0') != std::string::npos) {
+        refuse("local: the folder's name has a NUL in it; write the URL without %00");
+    }
+    return url.path;
+}
 
 bool is_stand_by(const Standing& standing) {
     return standing.state == Standing::State::waiting && standing.look_again;
@@ -38,7 +62,7 @@ public:
     Pending<std::vector<Entry>> enter(std::span<const Contender> contenders) override {
         if (mark_.inherited()) return inherited();
         for (;;) {
-            std::vector<Member> suspects;
+            std::vector<Registrant> suspects;
             auto result = client_->in_turn([&](Step& step) {
                 auto entries = step.ledger.enter(contenders);
                 if (turned_away(entries)) {
@@ -125,7 +149,7 @@ public:
                 .enter_together = true,
                 .longest_lease = std::chrono::hours{24}};
     }
-    int share_life(int pid) override { return client_->share_seat(pid); }
+    int share_life(int pid) override { return client_->share_pulse(pid); }
     Wire& wire() override { return client_->station(); }
     const std::string& description() const override { return client_->folder().description(); }
 
@@ -155,6 +179,12 @@ private:
 
 std::shared_ptr<Store> open_local(const LocalOptions& options) {
     return std::make_shared<LocalStore>(options);
+}
+
+std::shared_ptr<Store> open_local(const StoreUrl& url) {
+    LocalOptions options{.folder = folder_of(url), .mode = mode_of(url)};
+    if (const auto timeout = url.duration("request_timeout")) options.request_timeout = *timeout;
+    return open_local(options);
 }
 
 }  // namespace holdfast::inline v0::local

@@ -1,24 +1,17 @@
 #pragma once
 
-#include <chrono>
 #include <memory>
-#include <string>
 
 #include "port/store.hpp"
+#include "port/store_url.hpp"
+#include "stores/local/folder.hpp"
 
 namespace holdfast::inline v0::local {
-
-struct LocalOptions {
-    /// Empty: the user's default folder, see default_folder().
-    std::string folder = {};
-    /// 0600, or 0660 to share the store with a group: see Folder.
-    unsigned mode = 0600;
-    /// How long a verb waits for a process that stands still inside the store.
-    std::chrono::milliseconds request_timeout = std::chrono::seconds{2};
-};
 
 /// The embedded store: the lines of all processes of this machine that name the same folder.
 /// Throws Error when the folder cannot be used.
 std::shared_ptr<Store> open_local(const LocalOptions& options);
+/// The same of the folder, the mode and the time limit that a URL names.
+std::shared_ptr<Store> open_local(const StoreUrl& url);
 
 }  // namespace holdfast::inline v0::local

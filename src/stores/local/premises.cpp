@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include "stores/local/doorbell.hpp"
-#include "stores/local/local_store.hpp"
 
 namespace holdfast::inline v0::local {
 
@@ -15,13 +14,13 @@ constexpr std::chrono::milliseconds check_interval{100};
 
 }  // namespace
 
-Premises::Premises(const LocalOptions& options, const Member& self)
+Premises::Premises(const LocalOptions& options, const Registrant& self)
     : folder_(options.folder, options.mode),
       control_file_(folder_.open_file(control_name).release()),
-      seat_(folder_.open_file(control_name)),
+      pulse_(folder_.open_file(control_name)),
       control_(folder_, control_file_.get(), options.request_timeout) {
     open(options.request_timeout);
-    seat_.take(folder_, self.id);
+    pulse_.start(folder_, self.id);
     control_.join(self);
     environment_.emplace(folder_, control_);
 }
@@ -32,11 +31,11 @@ void Premises::open(std::chrono::milliseconds patience) {
         return control_.is_current() && belongs_together() && is_of_this_clock() &&
                boot == control_.page().boot_id;
     };
-    seat_.open_door(folder_, patience);
+    pulse_.open_door(folder_, patience);
     if (fits()) return;
     // Given up in between: two that hold the door open would wait for each other.
-    seat_.close_door();
-    seat_.bar_door(folder_, patience);
+    pulse_.close_door();
+    pulse_.bar_door(folder_, patience);
     if (!fits()) prepare(boot);
 }
 
@@ -51,11 +50,11 @@ bool Premises::is_of_this_clock() const {
     return control_.page().time_namespace == own_time_namespace();
 }
 
-/// Nobody else can open the store meanwhile, and whoever has it open is seated.
+/// Nobody else can open the store meanwhile, and whoever has it open has a pulse.
 void Premises::prepare(const std::string& boot) {
     // Once more: another version may have been here since the page was mapped.
     control_.refuse_foreign();
-    if (!anybody_seated(control_file())) {
+    if (!anybody_has_pulse(control_file())) {
         control_.start_afresh(boot);
         Doorbell::remove_all(folder_);
     } else if (!control_.is_current()) {
@@ -74,8 +73,8 @@ void Premises::prepare(const std::string& boot) {
     // Else only the boot id differs: a container may have one of its own.
 }
 
-int Premises::share_seat() const {
-    return fcntl(seat_.descriptor(), F_DUPFD_CLOEXEC, 0);
+int Premises::share_pulse() const {
+    return fcntl(pulse_.descriptor(), F_DUPFD_CLOEXEC, 0);
 }
 
 void Premises::look_for_files(Moment now) {

@@ -11,31 +11,28 @@
 #include "stores/local/descriptor.hpp"
 #include "stores/local/environment.hpp"
 #include "stores/local/folder.hpp"
-#include "stores/local/roster.hpp"
-#include "stores/local/seat.hpp"
+#include "stores/local/pulse.hpp"
+#include "stores/local/registry.hpp"
 
 namespace holdfast::inline v0::local {
 
-struct LocalOptions;
-
-/// The files of a store as one client has them open, and the client's seat among them.
+/// The files of a store as one client has them open, and the client's pulse in one of them.
 /// Threads: all members may be called from any thread.
 class Premises {
 public:
     /// Opens the store, starts it afresh when it is of another boot or an older version and nobody
-    /// uses it, and sits down. Until
-    /// close_door() nobody can start it afresh. Throws Error.
-    Premises(const LocalOptions& options, const Member& self);
+    /// uses it, and starts the pulse. Until close_door() nobody can start it afresh. Throws Error.
+    Premises(const LocalOptions& options, const Registrant& self);
 
     const Folder& folder() const noexcept { return folder_; }
     Environment& environment() noexcept { return *environment_; }
-    /// Has no seat of its own: what is_seated() and the like want.
+    /// A description without a pulse of its own: what has_pulse() and the like want.
     int control_file() const noexcept { return control_file_.get(); }
 
-    void close_door() noexcept { seat_.close_door(); }
+    void close_door() noexcept { pulse_.close_door(); }
 
-    /// A new descriptor that keeps the seat taken as long as it is open anywhere.
-    int share_seat() const;
+    /// A new descriptor that keeps the pulse going as long as it is open anywhere.
+    int share_pulse() const;
 
     /// Throws Error when the files were removed: then new clients have others. Looks now and then
     /// only, because a system call each time would cost more than all the rest.
@@ -52,7 +49,7 @@ private:
 
     Folder folder_;
     ClosedInChild control_file_;
-    Seat seat_;
+    Pulse pulse_;
     Control control_;
     std::optional<Environment> environment_;
     std::atomic<Moment> check_due_{Moment::min()};

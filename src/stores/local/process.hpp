@@ -18,7 +18,7 @@ struct ProcessIdentity {
 };
 
 ProcessIdentity this_process();
-/// Of one of this namespace.
+/// The identity of a process of this PID namespace.
 ProcessIdentity identity_of(pid_t pid);
 
 /// The inode of this process's PID namespace; 0 when it, or what is in it, cannot be known.

@@ -23,7 +23,7 @@ public:
         virtual void process_ended(ledger::ClientId client, Due& due) noexcept = 0;
         /// Looks at those whose end no descriptor tells.
         virtual void look_around(Due& due) noexcept = 0;
-        /// Until when the leader may sleep at the most.
+        /// The moment until which the leader may sleep at the most.
         virtual std::optional<Moment> next_look() noexcept = 0;
     };
 

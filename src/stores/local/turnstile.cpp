@@ -12,7 +12,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-#include "stores/local/seat.hpp"
+#include "stores/local/pulse.hpp"
 
 namespace holdfast::inline v0::local {
 
@@ -84,7 +84,7 @@ std::string in_seconds(std::chrono::milliseconds time) {
 }  // namespace
 
 Turnstile::Turnstile(TurnstilePlate& plate, const Folder& folder, int control_file,
-                     const Member& self, std::chrono::milliseconds patience)
+                     const Registrant& self, std::chrono::milliseconds patience)
     : plate_(plate),
       folder_(folder),
       control_file_(control_file),

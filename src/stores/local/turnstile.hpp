@@ -6,7 +6,7 @@
 
 #include "stores/local/folder.hpp"
 #include "stores/local/process.hpp"
-#include "stores/local/roster.hpp"
+#include "stores/local/registry.hpp"
 
 namespace holdfast::inline v0::local {
 
@@ -34,7 +34,7 @@ class Turnstile {
 public:
     /// For a client, whose badge it takes on the given description of the control file. `patience`
     /// is how long a turn is waited for. Throws Error.
-    Turnstile(TurnstilePlate& plate, const Folder& folder, int control_file, const Member& self,
+    Turnstile(TurnstilePlate& plate, const Folder& folder, int control_file, const Registrant& self,
               std::chrono::milliseconds patience);
 
     /// Makes no system call when nobody is inside. Throws Error(errc::unreachable) naming the
@@ -57,7 +57,7 @@ private:
     TurnstilePlate& plate_;
     const Folder& folder_;
     const int control_file_;
-    const Member self_;
+    const Registrant self_;
     const std::chrono::milliseconds patience_;
 };
 

@@ -13,7 +13,6 @@
 
 #include "port/fork.hpp"
 #include "stores/ledger/ledger.hpp"
-#include "stores/ledger/watchers.hpp"
 
 namespace holdfast::inline v0::memory {
 
@@ -158,6 +157,11 @@ std::shared_ptr<Store> open_memory(const std::string& name) {
     if (!store)
         known = store = std::make_shared<MemoryStore>(system_clock(), "memory store " + name);
     return store;
+}
+
+std::shared_ptr<Store> open_memory(const StoreUrl& url) {
+    url.refuse_server("memory: or memory:NAME");
+    return open_memory(url.path);
 }
 
 std::shared_ptr<Store> open_memory(const Clock& clock) {

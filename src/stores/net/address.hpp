@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "stores/store_url.hpp"
+#include "port/store_url.hpp"
 
 namespace holdfast::inline v0::net {
 

@@ -5,7 +5,7 @@
 
 #include <holdfast/error.hpp>
 
-#include "stores/store_url.hpp"
+#include "port/store_url.hpp"
 
 namespace holdfast::inline v0::postgres {
 

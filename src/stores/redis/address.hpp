@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "port/store_url.hpp"
 #include "stores/net/address.hpp"
-#include "stores/store_url.hpp"
 
 namespace holdfast::inline v0::redis {
 

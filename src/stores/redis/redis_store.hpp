@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "port/store.hpp"
-#include "stores/store_url.hpp"
+#include "port/store_url.hpp"
 
 namespace holdfast::inline v0::redis {
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -10,11 +9,12 @@
 #include <string>
 #include <vector>
 
-#include <holdfast/callback.hpp>
-
 #include "port/wire.hpp"
 #include "stores/net/backoff.hpp"
 #include "stores/net/bell.hpp"
+#include "stores/net/conversation.hpp"
+#include "stores/net/listening.hpp"
+#include "stores/net/outflow.hpp"
 #include "stores/redis/address.hpp"
 #include "stores/redis/command.hpp"
 #include "stores/redis/link.hpp"
@@ -22,13 +22,7 @@
 
 namespace holdfast::inline v0::redis {
 
-/// What became of a request.
-struct Answer {
-    Result<Reply> result;
-    /// The connection broke at least once while it was under way: an earlier copy of it may have
-    /// been carried out, or may still be.
-    bool repeated = false;
-};
+using Answer = net::Answer<Reply>;
 
 /// The connections of one client to a server. Requests of all threads share one connection: whoever
 /// waits reads for everybody, and requests that overlap go out together. A second connection, made
@@ -38,15 +32,8 @@ struct Answer {
 /// is up: every request of ours may be repeated. The first connection is sought as patiently.
 class RedisWire final : public Wire {
 public:
-    /// What comes by the second connection, as one of the callbacks of a turn.
-    class Listener {
-    public:
-        virtual ~Listener() = default;
-        /// What was pushed until now may have been missed, whether or not anything is heard from
-        /// now on: see listening().
-        virtual void missed() = 0;
-        virtual void pushed(const Reply& message) = 0;
-    };
+    /// Hears what comes by the second connection.
+    using Listener = net::Listener<Reply>;
     struct Pushes {
         std::string channel;
         /// Whether the requests' connection has its reads tracked, and the second one told.
@@ -63,38 +50,20 @@ public:
     /// Opens the second connection and keeps it open. The listener is held weakly.
     void listen(const std::weak_ptr<Listener>& listener);
     /// Which period of listening without a gap this is; nought while nothing is heard.
-    std::uint64_t listening() const noexcept { return listening_.load(); }
+    std::uint64_t listening() const noexcept { return listening_.period(); }
 
 private:
-    struct Request {
+    struct Request : net::Question<Answer> {
         Request(Command asked, Answered told, Moment until)
-            : command(std::move(asked)), answered(std::move(told)), deadline(until) {}
+            : Question(until, std::move(told)), command(std::move(asked)) {}
 
         Command command;
-        Answered answered;
-        std::uint64_t number = 0;  ///< in the order in which they were submitted
-        const Moment deadline;
-        bool repeated = false;
-        bool of_connection = false;  ///< means nothing on another one
-        /// What it met that was to pass: the server's own, or that there is no connection.
-        std::optional<Failure> trouble;
-        std::optional<Answer> answer;
     };
-    /// In the order in which they are, or will be, sent. What stays where it is while it is passed
-    /// on costs the least.
-    using Requests = std::deque<std::unique_ptr<Request>>;
     using Lock = std::unique_lock<std::mutex>;
 
     void turn(std::optional<Moment> until, Due& due) override;
     bool may_await(std::optional<Moment> until) const;
     void await_answer(Lock& lock, Due& due);
-    static Moment earliest_deadline(const Requests& requests);
-    static bool is_of_connection(const std::unique_ptr<Request>& request) {
-        return request->of_connection;
-    }
-    static std::uint64_t number_of(const std::unique_ptr<Request>& request) {
-        return request->number;
-    }
     std::optional<Moment> earliest(std::optional<Moment> until) const;
     void serve(Moment now, Due& due);
     void serve_requests(Moment now, Due& due);
@@ -108,24 +77,19 @@ private:
     void take_answers(Due& due);
     void take_answer(std::size_t requests, Reply reply, Due& due);
     void refused_together(std::string_view text, std::size_t requests);
-    void send_again(std::unique_ptr<Request> request);
     void take_pushes(Due& due);
     void expire(Moment now, Due& due);
-    void give_up(std::unique_ptr<Request> request, Due& due);
     void settle(std::unique_ptr<Request> request, Reply reply, Due& due);
-    void lost(Moment now);
-    void attempt_failed(const Failure& failure, Moment now, Due& due);
+    void lost(Moment now, Due& due);
     void pushes_ready(Due& due);
     void pushes_lost(Moment now, Due& due);
-    void missed(Due& due);
     void track();
     void ping(Moment now, Due& due);
     void flush(Lock& lock);
-    void write_outbox();
+    void encode_outbox(std::string& bytes);
     std::size_t size_of_group(std::size_t first) const;
     bool may_send() const;
-    void poke() const noexcept;
-    static void finish(std::unique_ptr<Request> request, Result<Reply> result, Due& due);
+    bool may_encode() const;
 
     const Address address_;
     const Pushes pushes_;
@@ -133,17 +97,13 @@ private:
 
     mutable std::mutex mutex_;
     Link requests_;
-    std::uint64_t submitted_ = 0;
-    Requests outbox_;  ///< not yet handed to the connection
-    Requests in_flight_;
-    std::string unsent_;  ///< of those in flight, what the socket did not take yet
-    bool flushing_ = false;
+    net::Conversation<Request> conversation_;
+    net::Outflow outflow_;
     std::deque<std::size_t> batch_sizes_;  ///< in answers, of what is in flight, as it went out
     std::deque<std::size_t> group_sizes_;  ///< in requests, for each answer that is to come
     bool together_by_text_ = true;         ///< the server may not know the script yet
     Moment apart_until_{};                 ///< it refused some that were sent together
     std::vector<const Command*> group_;    ///< empty
-    Moment held_back_until_{};
     net::Backoff requests_backoff_;
 
     // Of a turn: whoever leads has them to itself.
@@ -151,14 +111,10 @@ private:
     Arrival messages_;
 
     Link pushes_link_;
-    std::weak_ptr<Listener> listener_;
-    bool wants_pushes_ = false;
+    net::Listening<Reply> listening_;
     std::string unsent_ping_;
     Moment next_ping_ = Moment::max();
     std::optional<Moment> pong_due_;
-    net::Backoff pushes_backoff_;
-    std::uint64_t periods_ = 0;
-    std::atomic<std::uint64_t> listening_{0};
 };
 
 }  // namespace holdfast::inline v0::redis

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "port/store_url.hpp"
 #include "stores/net/address.hpp"
-#include "stores/store_url.hpp"
 
 namespace holdfast::inline v0::sql {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "stores/store_url.hpp"
+#include "port/store_url.hpp"
 
 namespace holdfast::inline v0::sql {
 

@@ -5,8 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "port/sentences.hpp"
-
 namespace holdfast::inline v0::sql {
 
 using namespace std::chrono_literals;
@@ -46,29 +44,28 @@ Failure too_slow_to_open(const Address& address) {
 }  // namespace
 
 SqlWire::SqlWire(Address address, std::shared_ptr<const Dialect> dialect)
-    : address_(std::move(address)), dialect_(std::move(dialect)), bell_(interrupt_descriptor()) {}
+    : address_(std::move(address)),
+      dialect_(std::move(dialect)),
+      bell_(interrupt_descriptor()),
+      outbox_(address_.shown(), address_.request_timeout) {}
 
 SqlWire::~SqlWire() {
     close();
 }
 
 void SqlWire::submit(Call call, Answered answered) {
-    auto request = std::make_unique<Request>(Request{
-        .call = std::move(call),
-        .answered = std::move(answered),
-        .deadline = BootClock::now() + address_.request_timeout,
-    });
+    auto request = std::make_unique<Request>(std::move(call), std::move(answered),
+                                             BootClock::now() + address_.request_timeout);
     const std::lock_guard guard(mutex_);
-    outbox_.push_back(std::move(request));
+    outbox_.submit(std::move(request));
     hand_out();
     // Whoever leads may be asleep over connections that are all busy, or not there.
-    if (!outbox_.empty()) bell_.ring();
+    if (!outbox_.waiting().empty()) bell_.ring();
 }
 
 void SqlWire::listen(const std::weak_ptr<Listener>& listener) {
     const std::lock_guard guard(mutex_);
-    listener_ = listener;
-    if (!std::exchange(wants_pushes_, true)) bell_.ring();
+    if (listening_.want(listener)) bell_.ring();
 }
 
 void SqlWire::turn(std::optional<Moment> until, Due& due) {
@@ -99,7 +96,7 @@ void SqlWire::list_descriptors() {
 void SqlWire::serve(Moment now, Due& due) {
     for (Slot& slot : slots_) serve_slot(slot, now, due);
     std::erase_if(slots_, [](const Slot& slot) { return !slot.session; });
-    if (wants_pushes_) serve_pushes(now, due);
+    if (listening_.wanted()) serve_pushes(now, due);
     expire(now, due);
     hand_out();
     open_more(now);
@@ -109,7 +106,10 @@ void SqlWire::serve_slot(Slot& slot, Moment now, Due& due) {
     Session& session = *slot.session;
     const bool opening = session.state() == Session::State::opening;
     session.advance();
-    if (opening && session.state() == Session::State::idle) backoff_.succeeded();
+    if (opening && session.state() == Session::State::idle) {
+        backoff_.succeeded();
+        outbox_.connected();
+    }
     if (auto reply = session.take_reply()) take_reply(slot, *std::move(reply), due);
     if (!slot.session) return;
     const bool too_slow = session.state() == Session::State::opening && now >= slot.open_until;
@@ -117,9 +117,10 @@ void SqlWire::serve_slot(Slot& slot, Moment now, Due& due) {
         broken(slot, now, due);
     } else if (too_slow) {
         backoff_.failed(now);
-        const Failure met = session.trouble();
+        Failure met = session.trouble();
         slot.session.reset();
-        attempt_failed(met.sentence.empty() ? too_slow_to_open(address_) : met, due);
+        if (met.sentence.empty()) met = too_slow_to_open(address_);
+        net::finish(outbox_.attempt_failed(std::move(met)), due);
     }
 }
 
@@ -130,7 +131,7 @@ void SqlWire::take_reply(Slot& slot, Reply reply, Due& due) {
         slot.request->schema_made = true;
     }
     if (reply.error) return refused(slot, *reply.error, due);
-    finish(std::move(slot.request), std::move(reply), due);
+    net::finish(std::move(slot.request), std::move(reply), due);
 }
 
 void SqlWire::refused(Slot& slot, const ServerError& error, Due& due) {
@@ -142,76 +143,61 @@ void SqlWire::refused(Slot& slot, const ServerError& error, Due& due) {
             slot.making_schema = true;
             return slot.session->run(dialect_->schema());
         case Dialect::Remedy::repeat:
-            request.repeated = true;
+            request.lost();
             [[fallthrough]];
         case Dialect::Remedy::again:
-            held_back_until_ = BootClock::now() + passing_trouble;
+            outbox_.hold_back(BootClock::now() + passing_trouble);
             request.trouble = std::move(meaning.failure);
-            outbox_.push_front(std::move(slot.request));
-            return;
+            return outbox_.send_again(std::move(slot.request));
         case Dialect::Remedy::reconnect:
             slot.session.reset();
             break;
         case Dialect::Remedy::none:
             break;
     }
-    if (request.repeated) meaning.failure.effect = Effect::unknown;
-    finish(std::move(slot.request), std::move(meaning.failure), due);
+    meaning.failure = request.refused(std::move(meaning.failure));
+    net::finish(std::move(slot.request), std::move(meaning.failure), due);
 }
 
-/// What was under way is sent again on another connection, before all else.
+/// What was under way is sent again on another connection.
 void SqlWire::broken(Slot& slot, Moment now, Due& due) {
-    const Failure trouble = slot.session->trouble();
+    Failure trouble = slot.session->trouble();
     slot.session.reset();
     // Several break together when a server ends: that is one failure.
     if (backoff_.next() <= now) backoff_.failed(now);
-    if (!slot.request) return attempt_failed(trouble, due);
+    if (!slot.request) return net::finish(outbox_.attempt_failed(std::move(trouble)), due);
     slot.making_schema = false;
-    slot.request->repeated = true;
-    slot.request->trouble = trouble;
-    outbox_.push_front(std::move(slot.request));
-}
-
-void SqlWire::attempt_failed(const Failure& failure, Due& due) {
-    // What is wrong with the configuration will not be right in a moment.
-    const bool hopeless = failure.code == errc::bad_configuration;
-    for (auto& request : std::exchange(outbox_, {})) {
-        if (hopeless) {
-            Failure told = failure;
-            told.effect = request->repeated ? Effect::unknown : Effect::none;
-            finish(std::move(request), std::move(told), due);
-        } else {
-            request->trouble = failure;
-            outbox_.push_back(std::move(request));
-        }
-    }
+    slot.request->lost();
+    slot.request->trouble = std::move(trouble);
+    outbox_.send_again(std::move(slot.request));
 }
 
 /// The first for whose resource nothing is under way. They would wait for each other in the server
 /// all the same, by the resource's row, and on several connections in any order.
-SqlWire::Requests::iterator SqlWire::next_to_go() {
+SqlWire::Outbox::Requests::const_iterator SqlWire::next_to_go() const {
     const auto is_under_way = [&](const std::unique_ptr<Request>& request) {
         const std::string_view resource = resource_of(request->call);
         return !resource.empty() && std::ranges::any_of(slots_, [&](const Slot& slot) {
             return slot.request && resource_of(slot.request->call) == resource;
         });
     };
-    const auto last = outbox_.begin() + std::min(std::ssize(outbox_), farthest_look);
-    const auto found = std::find_if_not(outbox_.begin(), last, is_under_way);
-    return found == last ? outbox_.end() : found;
+    const auto& waiting = outbox_.waiting();
+    const auto last = waiting.begin() + std::min(std::ssize(waiting), farthest_look);
+    const auto found = std::find_if_not(waiting.begin(), last, is_under_way);
+    return found == last ? waiting.end() : found;
 }
 
 void SqlWire::hand_out() {
-    if (held_back_until_ != Moment{}) {
-        if (BootClock::now() < held_back_until_) return;
-        held_back_until_ = {};
-    }
+    const Moment now = BootClock::now();
+    outbox_.go_on(now);
+    if (outbox_.is_held_back()) return;
     for (Slot& slot : slots_) {
         if (!slot.session || !slot.idle()) continue;
         const auto next = next_to_go();
-        if (next == outbox_.end()) return;
-        slot.request = std::move(*next);
-        outbox_.erase(next);
+        if (next == outbox_.waiting().end()) return;
+        // There is a connection: whoever waits on does not do so for want of one.
+        outbox_.connected();
+        slot.request = outbox_.take(next, now);
         slot.session->ask(slot.request->call);
         if (must_be_served(*slot.session)) bell_.ring();
     }
@@ -222,47 +208,28 @@ void SqlWire::open_more(Moment now) {
     const bool opening = std::ranges::any_of(
         slots_, [](const Slot& slot) { return slot.session->state() == Session::State::opening; });
     if (opening || slots_.size() == most_sessions || now < backoff_.next()) return;
-    if (held_back_until_ != Moment{} || next_to_go() == outbox_.end()) return;
+    if (outbox_.is_held_back() || next_to_go() == outbox_.waiting().end()) return;
     slots_.push_back(
         {.session = dialect_->open(Dialect::Purpose::requests, [bell = bell_] { bell.ring(); }),
          .open_until = now + address_.connect_timeout});
 }
 
 void SqlWire::expire(Moment now, Due& due) {
-    const auto fail = [&](std::unique_ptr<Request> request, Effect effect) {
-        Failure failure =
-            request->trouble.value_or(timed_out(address_.shown(), address_.request_timeout));
-        failure.effect = effect;
-        finish(std::move(request), std::move(failure), due);
-    };
     for (Slot& slot : slots_) {
-        if (!slot.request || now < slot.request->deadline) continue;
-        slot.request->trouble.reset();
-        fail(std::move(slot.request), Effect::unknown);
+        if (!slot.request || !slot.request->is_overdue(now)) continue;
+        // Its answer, should there be one, would be taken for that of the next.
         slot.session.reset();
+        slot.request->lost();
+        Failure why = slot.request->given_up(outbox_.out_of_time());
+        net::finish(std::move(slot.request), std::move(why), due);
     }
     std::erase_if(slots_, [](const Slot& slot) { return !slot.session; });
-    Requests waiting;
-    for (auto& request : std::exchange(outbox_, {})) {
-        if (now < request->deadline) {
-            waiting.push_back(std::move(request));
-            continue;
-        }
-        const Effect effect = request->repeated ? Effect::unknown : Effect::none;
-        fail(std::move(request), effect);
-    }
-    outbox_ = std::move(waiting);
-}
-
-void SqlWire::finish(std::unique_ptr<Request> request, Result<Reply> result, Due& due) {
-    request->answer = Answer{.result = std::move(result), .repeated = request->repeated};
-    due.push_back(
-        [request = std::move(request)] { request->answered(*std::move(request->answer)); });
+    net::finish(outbox_.expire(now), due);
 }
 
 void SqlWire::serve_pushes(Moment now, Due& due) {
     if (!pushes_) {
-        if (now < pushes_backoff_.next()) return;
+        if (now < listening_.next_attempt()) return;
         pushes_ = Slot{
             .session = dialect_->open(Dialect::Purpose::pushes, [bell = bell_] { bell.ring(); }),
             .open_until = now + address_.connect_timeout};
@@ -273,15 +240,9 @@ void SqlWire::serve_pushes(Moment now, Due& due) {
     if (session.state() == Session::State::broken || (opening && now >= pushes_->open_until)) {
         return pushes_lost(now, due);
     }
-    if (!opening && listening_ == 0) {
-        pushes_backoff_.succeeded();
-        listening_ = ++periods_;
-        missed(due);
-    }
+    if (!opening && listening() == 0) listening_.began(due);
     for (std::string& message : session.take_pushes()) {
-        due.push_back([weak = listener_, text = std::move(message)] {
-            if (const auto listener = weak.lock()) listener->pushed(text);
-        });
+        listening_.heard(std::move(message), due);
     }
 }
 
@@ -299,18 +260,9 @@ void SqlWire::advance_pushes(Moment now, const Due& due) {
     session.advance();
 }
 
-/// As long as nothing is heard, each attempt to connect is also a moment to look.
 void SqlWire::pushes_lost(Moment now, Due& due) {
     pushes_.reset();
-    listening_ = 0;
-    pushes_backoff_.failed(now);
-    missed(due);
-}
-
-void SqlWire::missed(Due& due) {
-    due.push_back([weak = listener_] {
-        if (const auto listener = weak.lock()) listener->missed();
-    });
+    listening_.lost(now, due);
 }
 
 /// When the next thing is due by itself.
@@ -325,15 +277,12 @@ std::optional<Moment> SqlWire::earliest(std::optional<Moment> until) const {
         if (slot.request) also(slot.request->deadline);
     };
     for (const Slot& slot : slots_) of_slot(slot);
-    for (const auto& request : outbox_) also(request->deadline);
-    if (!outbox_.empty()) {
-        if (held_back_until_ != Moment{}) also(held_back_until_);
-        // In the past, it has been made use of.
-        if (backoff_.next() > BootClock::now()) also(backoff_.next());
-    }
+    also(outbox_.earliest());
+    // In the past, it has been made use of.
+    if (!outbox_.waiting().empty() && backoff_.next() > BootClock::now()) also(backoff_.next());
     if (pushes_) of_slot(*pushes_);
     if (listen_again_by_) also(*listen_again_by_);
-    if (wants_pushes_ && !pushes_) also(pushes_backoff_.next());
+    if (listening_.wanted() && !pushes_) also(listening_.next_attempt());
     if (first == Moment::max()) return std::nullopt;
     return first;
 }

@@ -416,4 +416,25 @@ void Entering::fail(Failure failure) {
     flight_->complete(std::move(failure));
 }
 
+void Protocol::enter(std::span<const Contender> contenders, std::shared_ptr<EntryFlight> flight) {
+    std::make_shared<Entering>(shared_from_this(), contenders.front(), std::move(flight))->start();
+}
+
+/// With barging whoever is woken tries to take it.
+Pending<Standing> Protocol::take_if_free(const Entrant& entrant) {
+    const auto entered = std::make_shared<EntryFlight>(wire_);
+    const auto flight = std::make_shared<Flight<Standing>>(wire_);
+    Pending<std::vector<Entry>> entering(entered);
+    std::make_shared<Entering>(shared_from_this(), entrant.contender, entered)->start();
+    std::move(entering).then([flight, weak = weak_from_this(),
+                              nonce = entrant.nonce()](const Result<std::vector<Entry>>& result) {
+        if (!result.ok()) return flight->complete(result.failure());
+        if (const auto alive = weak.lock()) alive->lines.arm(nonce);
+        Standing standing = result.value().front().standing;
+        standing.counted_from.reset();
+        flight->complete(standing);
+    });
+    return Pending<Standing>(flight);
+}
+
 }  // namespace holdfast::inline v0::zookeeper

@@ -178,4 +178,19 @@ Pending<Standing> Protocol::leave(const Ticket& ticket) {
     return Pending<Standing>(flight);
 }
 
+void Protocol::remove(const Removal& removal) {
+    const auto tell = [removal](Protocol& alive, bool answered) {
+        answered ? alive.lines.was_removed(removal) : alive.lines.removal_unanswered(removal);
+    };
+    if (removal.incarnation.made_by != 0) {
+        const auto ended = [tell](Protocol& alive, const Result<Standing>& result) {
+            tell(alive, result.ok());
+        };
+        std::make_shared<Ending>(*this, removal.term, removal.incarnation, ended)->start(*this);
+        return;
+    }
+    submit(removal.term, {.operations = {delete_node(removal.incarnation.node)}},
+           [tell](Protocol& alive, const Answer& answer) { tell(alive, answer.result.ok()); });
+}
+
 }  // namespace holdfast::inline v0::zookeeper

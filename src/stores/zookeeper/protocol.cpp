@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "stores/listed/note.hpp"
-#include "stores/zookeeper/ending.hpp"
-#include "stores/zookeeper/entering.hpp"
 #include "stores/zookeeper/failures.hpp"
 
 namespace holdfast::inline v0::zookeeper {
@@ -44,10 +42,6 @@ Capabilities Protocol::capabilities() const {
             .longest_lease_is = "the longest session that ZooKeeper grants"};
 }
 
-void Protocol::enter(std::span<const Contender> contenders, std::shared_ptr<EntryFlight> flight) {
-    std::make_shared<Entering>(shared_from_this(), contenders.front(), std::move(flight))->start();
-}
-
 Pending<Standing> Protocol::look_at(const Entrant& entrant) {
     if (entrant.node.empty()) return take_if_free(entrant);
     // It is told by the session's end, which is about to be told itself.
@@ -69,23 +63,6 @@ Pending<Standing> Protocol::look_at(const Entrant& entrant) {
                }
                flight->complete(alive.stands(*present, reply));
            });
-    return Pending<Standing>(flight);
-}
-
-/// With barging whoever is woken tries to take it.
-Pending<Standing> Protocol::take_if_free(const Entrant& entrant) {
-    const auto entered = std::make_shared<EntryFlight>(wire_);
-    const auto flight = std::make_shared<Flight<Standing>>(wire_);
-    Pending<std::vector<Entry>> entering(entered);
-    std::make_shared<Entering>(shared_from_this(), entrant.contender, entered)->start();
-    std::move(entering).then([flight, weak = weak_from_this(),
-                              nonce = entrant.nonce()](const Result<std::vector<Entry>>& result) {
-        if (!result.ok()) return flight->complete(result.failure());
-        if (const auto alive = weak.lock()) alive->lines.arm(nonce);
-        Standing standing = result.value().front().standing;
-        standing.counted_from.reset();
-        flight->complete(standing);
-    });
     return Pending<Standing>(flight);
 }
 
@@ -209,28 +186,13 @@ void Protocol::remove_later(const Incarnation& incarnation) {
     // Others' nodes are theirs to end, and those of an earlier session have gone with it.
     const auto term = wire_.term_of(incarnation.session);
     if (!term) return;
-    Leftover leftover{.incarnation = incarnation, .term = *term};
-    if (neighbour_of(last_of(incarnation.node))) leftover.incarnation.made_by = 0;
-    lines.remove_later(leftover);
+    Removal removal{.incarnation = incarnation, .term = *term};
+    if (neighbour_of(last_of(incarnation.node))) removal.incarnation.made_by = 0;
+    lines.remove_later(removal);
 }
 
-bool Protocol::is_over(const Leftover& leftover) const {
-    return leftover.incarnation.session != wire_.session(leftover.term);
-}
-
-void Protocol::remove(const Leftover& leftover) {
-    const auto tell = [leftover](Protocol& alive, bool answered) {
-        answered ? alive.lines.was_removed(leftover) : alive.lines.removal_unanswered(leftover);
-    };
-    if (leftover.incarnation.made_by != 0) {
-        const auto ended = [tell](Protocol& alive, const Result<Standing>& result) {
-            tell(alive, result.ok());
-        };
-        std::make_shared<Ending>(*this, leftover.term, leftover.incarnation, ended)->start(*this);
-        return;
-    }
-    submit(leftover.term, {.operations = {delete_node(leftover.incarnation.node)}},
-           [tell](Protocol& alive, const Answer& answer) { tell(alive, answer.result.ok()); });
+bool Protocol::is_over(const Removal& removal) const {
+    return removal.incarnation.session != wire_.session(removal.term);
 }
 
 /// Should it still be there, it belongs to nobody; but with barging another one may have the name

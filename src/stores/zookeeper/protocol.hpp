@@ -21,7 +21,7 @@ namespace holdfast::inline v0::zookeeper {
 using listed::Entrant;
 using listed::Incarnation;
 using listed::Judgement;
-using listed::Leftover;
+using listed::Removal;
 
 /// ZooKeeper as one client uses it: an ephemeral sequential node for each contender, below that of
 /// its resource, in the session for its lease; and with barging one at the resource's own path.
@@ -74,8 +74,9 @@ public:
             term, std::move(volley), [weak = weak_from_this(), read](Answer answer) mutable {
                 const auto self = weak.lock();
                 if (!self) return;
-                Answer unreadable{Failure{errc::unreachable, Effect::unknown, {}}, true,
-                                  answer.sent, answer.session};
+                Answer unreadable{
+                    {Failure{errc::unreachable, Effect::unknown, {}}, true, answer.sent},
+                    answer.session};
                 try {
                     read(*self, std::move(answer));
                 } catch (const Error& error) {
@@ -115,8 +116,8 @@ public:
                          Callback<void()> is_out) override;
     void take_back(const Entrant& entrant) override;
     void outlived(const Entrant& entrant) override;
-    bool is_over(const Leftover& leftover) const override;
-    void remove(const Leftover& leftover) override;
+    bool is_over(const Removal& removal) const override;
+    void remove(const Removal& removal) override;
     /// Looks for late copies of an enter.
     void tidy(Moment now) override;
 

@@ -42,16 +42,16 @@ void ZookeeperWire::listen(const std::weak_ptr<Listener>& listener) {
     listener_ = listener;
 }
 
-Conversation& ZookeeperWire::conversation(Term term) {
-    if (Conversation* const found = find(term)) return *found;
-    auto& made = conversations_[term];
-    made = std::make_unique<Conversation>(ensemble_, term, bell_, listener_);
+Attachment& ZookeeperWire::attachment(Term term) {
+    if (Attachment* const found = find(term)) return *found;
+    auto& made = attachments_[term];
+    made = std::make_unique<Attachment>(ensemble_, term, bell_, listener_);
     return *made;
 }
 
-Conversation* ZookeeperWire::find(Term term) const {
-    const auto found = conversations_.find(term);
-    return found == conversations_.end() ? nullptr : found->second.get();
+Attachment* ZookeeperWire::find(Term term) const {
+    const auto found = attachments_.find(term);
+    return found == attachments_.end() ? nullptr : found->second.get();
 }
 
 /// One that asked for more than the servers grant serves all that could have no longer one. What
@@ -60,7 +60,7 @@ Term ZookeeperWire::term_for(Term asked) const {
     const std::lock_guard guard(mutex_);
     if (find(asked) != nullptr) return asked;
     const auto most = limit();
-    for (const auto& [term, one] : conversations_) {
+    for (const auto& [term, one] : attachments_) {
         if (one->session().id() == 0) continue;
         const auto granted = one->session().timeout();
         if (granted < term && granted <= asked && granted >= most) return term;
@@ -71,32 +71,32 @@ Term ZookeeperWire::term_for(Term asked) const {
 /// The most that was ever granted to one that asked for more; 0: nobody was told.
 std::chrono::milliseconds ZookeeperWire::limit() const {
     std::chrono::milliseconds most{};
-    for (const auto& [term, one] : conversations_) most = std::max(most, one->session().limit());
+    for (const auto& [term, one] : attachments_) most = std::max(most, one->session().limit());
     return most;
 }
 
 void ZookeeperWire::submit(Term term, Volley volley, Answered answered) {
     Lock lock(mutex_);
-    conversation(term).submit(lock, std::move(volley), std::move(answered));
+    attachment(term).submit(lock, std::move(volley), std::move(answered));
 }
 
 std::int64_t ZookeeperWire::session(Term term) const {
     const std::lock_guard guard(mutex_);
-    const Conversation* const found = find(term);
+    const Attachment* const found = find(term);
     return found == nullptr ? 0 : found->session().id();
 }
 
 std::optional<Term> ZookeeperWire::term_of(std::int64_t session) const {
     const std::lock_guard guard(mutex_);
     const auto found = std::ranges::find_if(
-        conversations_, [&](const auto& one) { return one.second->session().id() == session; });
-    if (session == 0 || found == conversations_.end()) return std::nullopt;
+        attachments_, [&](const auto& one) { return one.second->session().id() == session; });
+    if (session == 0 || found == attachments_.end()) return std::nullopt;
     return found->first;
 }
 
 std::chrono::milliseconds ZookeeperWire::session_timeout(Term term) const {
     const std::lock_guard guard(mutex_);
-    const Conversation* const found = find(term);
+    const Attachment* const found = find(term);
     return found == nullptr ? 0ms : found->session().timeout();
 }
 
@@ -109,13 +109,13 @@ std::chrono::milliseconds ZookeeperWire::longest_session() const {
 Term ZookeeperWire::any_term() const {
     const std::lock_guard guard(mutex_);
     const auto connected = std::ranges::find_if(
-        conversations_, [](const auto& one) { return one.second->is_connected(); });
-    return connected == conversations_.end() ? ensemble_.term_of(first_lease) : connected->first;
+        attachments_, [](const auto& one) { return one.second->is_connected(); });
+    return connected == attachments_.end() ? ensemble_.term_of(first_lease) : connected->first;
 }
 
 Moment ZookeeperWire::counted_from(Term term, Moment sent, std::chrono::nanoseconds lease) const {
     const std::lock_guard guard(mutex_);
-    const Conversation* const found = find(term);
+    const Attachment* const found = find(term);
     return found == nullptr ? Moment{} : found->session().counted_from(sent, lease);
 }
 
@@ -125,7 +125,7 @@ void ZookeeperWire::watch(Term term, const std::vector<std::string>& paths, std:
     {
         const std::lock_guard guard(mutex_);
         for (const std::string& path : paths) {
-            if (!conversation(term).session().watch(path)) continue;
+            if (!attachment(term).session().watch(path)) continue;
             asked.push_back(path);
             operations.push_back(read_node(path, Watching::yes));
         }
@@ -180,7 +180,7 @@ void ZookeeperWire::watch_unreadable(Term term, const std::string& path) {
 /// A node that is not there is watched all the same, for one that may come.
 bool ZookeeperWire::unwatch(Term term, const std::string& path, WatchLeft left) {
     Lock lock(mutex_);
-    Conversation& one = conversation(term);
+    Attachment& one = attachment(term);
     if (!one.session().unwatch(path)) return false;
     if (left == WatchLeft::one) {
         one.submit(lock, {.operations = {forget_watch(path)}}, [](const Answer&) {});
@@ -201,7 +201,7 @@ void ZookeeperWire::turn(std::optional<Moment> until, Due& due) {
     }
     Lock lock(mutex_);
     for (const auto& [one, arrival] : arrived_) one->take(arrival, due);
-    for (const auto& [term, one] : conversations_) one->serve(lock, due);
+    for (const auto& [term, one] : attachments_) one->serve(lock, due);
 }
 
 /// Until when there is nothing to do but to read what is polled for.
@@ -209,8 +209,8 @@ std::optional<Moment> ZookeeperWire::prepare(std::optional<Moment> until, Due& d
     Lock lock(mutex_);
     polled_.assign(1, {.fd = interrupt_descriptor(), .events = POLLIN, .revents = 0});
     polled_for_.clear();
-    for (const auto& [term, one] : conversations_) one->serve(lock, due);
-    for (const auto& [term, one] : conversations_) {
+    for (const auto& [term, one] : attachments_) one->serve(lock, due);
+    for (const auto& [term, one] : attachments_) {
         until = one->earliest(until);
         polled_.push_back(one->awaited());
         polled_for_.push_back(one.get());
@@ -220,8 +220,8 @@ std::optional<Moment> ZookeeperWire::prepare(std::optional<Moment> until, Due& d
 
 /// To all of them first, and then waits for all together.
 void ZookeeperWire::say_goodbye() noexcept {
-    std::vector<Conversation*> open;
-    for (const auto& [term, one] : conversations_) {
+    std::vector<Attachment*> open;
+    for (const auto& [term, one] : attachments_) {
         if (one->say_goodbye()) open.push_back(one.get());
     }
     // Closed at once, a connection could end before it is read.
@@ -229,9 +229,9 @@ void ZookeeperWire::say_goodbye() noexcept {
     while (!open.empty() && BootClock::now() < end) {
         std::vector<pollfd> polled;
         polled.reserve(open.size());
-        for (const Conversation* const one : open) polled.push_back(one->awaited());
+        for (const Attachment* const one : open) polled.push_back(one->awaited());
         if (poll(polled.data(), polled.size(), poll_timeout(end)) <= 0) return;
-        std::erase_if(open, [](Conversation* one) { return one->has_ended(); });
+        std::erase_if(open, [](Attachment* one) { return one->has_ended(); });
     }
 }
 

@@ -12,11 +12,11 @@
 
 #include "port/wire.hpp"
 #include "stores/net/bell.hpp"
-#include "stores/zookeeper/conversation.hpp"
+#include "stores/zookeeper/attachment.hpp"
 
 namespace holdfast::inline v0::zookeeper {
 
-/// The sessions of one client, a conversation for each: made when it is first used, and again when
+/// The sessions of one client, an attachment for each: made when it is first used, and again when
 /// it is over. Whoever waits reads for everybody, on all connections.
 class ZookeeperWire final : public Wire {
 public:
@@ -25,7 +25,7 @@ public:
     /// Before anything is submitted.
     void listen(const std::weak_ptr<Listener>& listener);
 
-    /// See Conversation::submit().
+    /// See Attachment::submit().
     void submit(Term term, Volley volley, Answered answered);
 
     /// Tells, once for each, when one of the nodes changes or ends, and at once when it is not
@@ -52,14 +52,14 @@ public:
     const Ensemble& ensemble() const noexcept { return ensemble_; }
 
 private:
-    using Lock = Conversation::Lock;
+    using Lock = Attachment::Lock;
     /// What the server has of a watch that is of no use.
     enum class WatchLeft : std::uint8_t { none, one };
 
     void turn(std::optional<Moment> until, Due& due) override;
     std::optional<Moment> prepare(std::optional<Moment> until, Due& due);
-    Conversation& conversation(Term term);
-    Conversation* find(Term term) const;
+    Attachment& attachment(Term term);
+    Attachment* find(Term term) const;
     std::chrono::milliseconds limit() const;
     void watch_answered(Term term, const std::string& path, std::int64_t since, const Reply& reply,
                         std::int64_t session);
@@ -72,12 +72,12 @@ private:
 
     mutable std::mutex mutex_;
     std::weak_ptr<Listener> listener_;
-    std::map<Term, std::unique_ptr<Conversation>> conversations_;  ///< none is ever taken out
+    std::map<Term, std::unique_ptr<Attachment>> attachments_;  ///< none is ever taken out
 
     // Of whoever leads.
     std::vector<pollfd> polled_;
-    std::vector<Conversation*> polled_for_;
-    std::vector<std::pair<Conversation*, Conversation::Arrival>> arrived_;
+    std::vector<Attachment*> polled_for_;
+    std::vector<std::pair<Attachment*, Attachment::Arrival>> arrived_;
 };
 
 }  // namespace holdfast::inline v0::zookeeper

@@ -80,16 +80,16 @@ TEST_P(Layouts, ALeaseThatNobodyRenewsEndsAndOneThatIsRenewedDoesNot) {
         .resource = "t/orders", .nonce = {{std::byte{1}}}, .owner = "hung", .lease = 300ms};
     const auto entries = store->enter({&hung, 1}).get();
     ASSERT_TRUE(entries.ok());
-    auto hold = client_.mutex("orders", {.lease = 300ms}).acquire();
+    auto hold = client_.mutex("orders", {.lease = 1500ms}).acquire();
     EXPECT_GT(hold.fence(), entries.value()[0].standing.fence);
-    EXPECT_FALSE(another_client().mutex("orders").try_lock_for(900ms));
+    EXPECT_FALSE(another_client().mutex("orders").try_lock_for(2500ms));
     EXPECT_TRUE(hold.held());
     EXPECT_EQ(store->leave(entries.value()[0].ticket).get().value().state, Standing::State::gone);
     EXPECT_EQ(hold.release(), Released::in_time);
 }
 
 TEST_P(Layouts, AHoldThatOthersEndIsToldAndTouchesNobody) {
-    auto hold = client_.mutex("orders", {.lease = 300ms}).acquire();
+    auto hold = client_.mutex("orders", {.lease = 1500ms}).acquire();
     RedisServer::shared().command({"DEL", "t/orders"});
     const Hold next = another_client().mutex("orders").acquire();
     EXPECT_TRUE(await([&] { return hold.lost().stop_requested(); }));

@@ -97,12 +97,12 @@ public:
         lines.remove({.incarnation = entrant.incarnation()});
     }
     void outlived(const Entrant& entrant) override { end(entrant.node); }
-    bool is_over(const Leftover&) const override { return !session_there; }
-    void remove(const Leftover& leftover) override {
-        removed.push_back(leftover.incarnation.node);
-        if (!answers) return lines.removal_unanswered(leftover);
-        end(leftover.incarnation.node);
-        lines.was_removed(leftover);
+    bool is_over(const Removal&) const override { return !session_there; }
+    void remove(const Removal& removal) override {
+        removed.push_back(removal.incarnation.node);
+        if (!answers) return lines.removal_unanswered(removal);
+        end(removal.incarnation.node);
+        lines.was_removed(removal);
     }
 
     bool has(const std::string& node) const {

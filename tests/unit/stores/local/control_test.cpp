@@ -23,7 +23,7 @@ struct Opened {
           file(folder.open_file("control")),
           control(folder, file.get(), patience) {
         if (!control.made()) control.start_afresh("this boot");
-        control.join(new_member());
+        control.join(new_registrant());
     }
     Folder folder;
     Descriptor file;

@@ -23,7 +23,7 @@ struct Opened {
     explicit Opened(const std::string& path)
         : folder(path, 0600), file(folder.open_file("control")), control(folder, file.get(), 2s) {
         if (!control.made()) control.start_afresh("this boot");
-        control.join(new_member());
+        control.join(new_registrant());
         environment.emplace(folder, control);
     }
     Folder folder;

@@ -295,9 +295,9 @@ void enroll_dead(const ScratchFolder& scratch, std::size_t count) {
     const Folder folder(scratch.store(), 0600);
     const Descriptor file = folder.open_file("control");
     Control control(folder, file.get(), 2s);
-    control.join(new_member());
+    control.join(new_registrant());
     Environment(folder, control).transact([&](Table& table) {
-        for (std::size_t i = 0; i < count; ++i) enroll(table, new_member());
+        for (std::size_t i = 0; i < count; ++i) enroll(table, new_registrant());
     });
 }
 
@@ -305,9 +305,11 @@ std::size_t enrolled(const ScratchFolder& scratch) {
     const Folder folder(scratch.store(), 0600);
     const Descriptor file = folder.open_file("control");
     Control control(folder, file.get(), 2s);
-    control.join(new_member());
+    control.join(new_registrant());
     std::size_t count = 0;
-    Environment(folder, control).transact([&](Table& table) { count = all_members(table).size(); });
+    Environment(folder, control).transact([&](Table& table) {
+        count = all_registrants(table).size();
+    });
     return count;
 }
 
@@ -321,7 +323,7 @@ TEST(LocalStore, LooksAtFewOthersWhenItIsOpenedHoweverManyThereAre) {
     EXPECT_LT(left, 1000U) << "the dead must not become more and more";
 }
 
-TEST(LocalStore, FindsTheDeadWhoeverComesAfterItInTheRoster) {
+TEST(LocalStore, FindsTheDeadWhoeverComesAfterItInTheRegistry) {
     const ScratchFolder scratch;
     const auto keeps_it = open(scratch);
     enroll_dead(scratch, 4);
@@ -372,7 +374,7 @@ TEST(LocalStore, FailsInBoundedTimeNamingAStoppedProcess) {
         const Folder folder(scratch.store(), 0600);
         const Descriptor file = folder.open_file("control");
         Control control(folder, file.get(), 2s);
-        control.join(new_member());
+        control.join(new_registrant());
         const Control::Turn turn(control);
         raise(SIGSTOP);
     });

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "port/store_url.hpp"
 #include "servers/redis_server.hpp"
-#include "stores/store_url.hpp"
 #include "support/await.hpp"
 #include "support/fault_proxy.hpp"
 #include "support/resp.hpp"

@@ -6,9 +6,9 @@
 
 #include <thread>
 
+#include "port/store_url.hpp"
 #include "servers/redis_server.hpp"
 #include "stores/redis/redis_store.hpp"
-#include "stores/store_url.hpp"
 #include "support/await.hpp"
 
 namespace holdfast::redis {

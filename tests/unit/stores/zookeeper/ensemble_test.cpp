@@ -6,7 +6,7 @@
 
 #include <holdfast/error.hpp>
 
-#include "stores/store_url.hpp"
+#include "port/store_url.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace holdfast::zookeeper {

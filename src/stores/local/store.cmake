@@ -1,0 +1,5 @@
+holdfast_store(local EMBEDDED
+  SHARES ledger
+  PACKAGES LMDB
+  TARGETS LMDB::LMDB
+  PKG_CONFIG lmdb)

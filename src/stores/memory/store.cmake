@@ -1,0 +1,1 @@
+holdfast_store(memory EMBEDDED SHARES ledger)

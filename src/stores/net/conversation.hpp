@@ -1,0 +1,89 @@
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "stores/net/outbox.hpp"
+
+namespace holdfast::inline v0::net {
+
+/// Requests that share one connection to a server after the other, which answers them in the order
+/// in which they were sent. A wire connects, encodes and decodes; what was sent, what is sent again
+/// and what that makes of its effect is known here. No I/O, and time is an input.
+template <class Request>
+class Conversation : public Outbox<Request> {
+    using Base = Outbox<Request>;
+    using Base::waiting_;
+
+public:
+    using Base::Base;
+    using typename Base::GivenUps;
+    using typename Base::Requests;
+
+    /// Goes out before all that waits, on this connection alone. One that was to, and has not yet,
+    /// is forgotten.
+    void begin_with(std::unique_ptr<Request> request) {
+        std::erase_if(waiting_, is_forgotten);
+        request->when_lost = WhenLost::forget;
+        waiting_.push_front(std::move(request));
+    }
+
+    /// Everything that waited is under way from now on.
+    void all_sent(Moment now) {
+        for (const auto& request : waiting_) request->goes_out(now);
+        in_flight_.insert(in_flight_.end(), std::make_move_iterator(waiting_.begin()),
+                          std::make_move_iterator(waiting_.end()));
+        waiting_.clear();
+    }
+    /// In the order in which they will be answered.
+    const Requests& in_flight() const noexcept { return in_flight_; }
+    bool is_idle() const noexcept { return waiting_.empty() && in_flight_.empty(); }
+    /// The first of those in flight, of which there is one.
+    std::unique_ptr<Request> answered() {
+        auto request = std::move(in_flight_.front());
+        in_flight_.pop_front();
+        return request;
+    }
+
+    /// Whether the connection is to be closed, and lost() called. Answers come in order: without
+    /// that of an overdue one there will be none of the others either.
+    bool is_overdue(Moment now) const { return now >= Base::earliest_deadline(in_flight_); }
+    /// The connection broke. What was under way is sent again on the next one; what must not be is
+    /// given up.
+    GivenUps lost() {
+        std::erase_if(waiting_, is_forgotten);
+        GivenUps given_up;
+        // From the last one on, so that each finds its place near the front.
+        for (; !in_flight_.empty(); in_flight_.pop_back()) {
+            auto& request = in_flight_.back();
+            const WhenLost then = request->when_lost;
+            request->lost();
+            if (then == WhenLost::repeat) Base::send_again(std::move(request));
+            if (then == WhenLost::tell) given_up.push_back(told(std::move(request)));
+        }
+        std::ranges::reverse(given_up);
+        return given_up;
+    }
+
+    /// As of an Outbox, and of those in flight.
+    Moment earliest() const {
+        return std::min(Base::earliest(), Base::earliest_deadline(in_flight_));
+    }
+
+private:
+    static bool is_forgotten(const std::unique_ptr<Request>& request) {
+        return request->when_lost == WhenLost::forget;
+    }
+    GivenUp<Request> told(std::unique_ptr<Request> request) const {
+        const Failure broken{errc::unreachable, Effect::unknown,
+                             Base::store() + ": the connection broke before it was answered"};
+        Failure why = request->given_up(broken);
+        return {std::move(request), std::move(why)};
+    }
+
+    Requests in_flight_;
+};
+
+}  // namespace holdfast::inline v0::net

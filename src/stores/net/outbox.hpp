@@ -1,0 +1,132 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "port/clock.hpp"
+#include "port/failure.hpp"
+#include "port/sentences.hpp"
+#include "stores/net/errand.hpp"
+
+namespace holdfast::inline v0::net {
+
+/// What is wrong with the configuration will not be right in a moment.
+inline bool is_lasting(const Failure& failure) noexcept {
+    return failure.code == errc::bad_configuration;
+}
+
+/// Requests that wait for a connection, in the order in which they will be sent: that in which they
+/// were submitted, also of those that are sent again, for who enters one resource after the other
+/// stands in line like that. Each is an Errand. No I/O, and time is an input.
+template <class Request>
+class Outbox {
+public:
+    using Requests = std::deque<std::unique_ptr<Request>>;
+    using GivenUps = std::vector<GivenUp<Request>>;
+
+    /// `store` is named as the user knows it; nobody waits longer than `limit` without being told.
+    Outbox(std::string store, std::chrono::milliseconds limit)
+        : store_(std::move(store)), limit_(limit) {}
+
+    void submit(std::unique_ptr<Request> request) {
+        request->number = ++submitted_;
+        waiting_.push_back(std::move(request));
+    }
+    /// Before those that were submitted later.
+    void send_again(std::unique_ptr<Request> request) {
+        const auto later = std::ranges::upper_bound(
+            waiting_, request->number, {}, [](const auto& waiting) { return waiting->number; });
+        waiting_.insert(later, std::move(request));
+    }
+
+    const Requests& waiting() const noexcept { return waiting_; }
+    /// It is under way from now on.
+    std::unique_ptr<Request> take(typename Requests::const_iterator place, Moment now) {
+        const auto taken = waiting_.begin() + (place - waiting_.cbegin());
+        auto request = std::move(*taken);
+        waiting_.erase(taken);
+        request->goes_out(now);
+        return request;
+    }
+
+    /// Nothing is sent meanwhile: a server that has no time just now is left alone.
+    void hold_back(Moment until) noexcept { held_back_until_ = until; }
+    bool is_held_back() const noexcept { return held_back_until_ != Moment{}; }
+    /// No longer held back, if that is over.
+    void go_on(Moment now) noexcept {
+        if (now >= held_back_until_) held_back_until_ = {};
+    }
+
+    /// Nothing is known against connections any more.
+    void connected() noexcept { no_connection_.reset(); }
+    /// There is no connection. Whoever is given up meanwhile is told why; where that lasts, at
+    /// once.
+    GivenUps attempt_failed(Failure failure) {
+        no_connection_ = std::move(failure);
+        return is_lasting(*no_connection_) ? give_up_all(*no_connection_) : GivenUps{};
+    }
+
+    GivenUps give_up_all(const Failure& why) {
+        return give_up([](const Request&) { return true; },
+                       [&](const Request&) -> const Failure& { return why; });
+    }
+    /// Those for which `is_over(request)`, because of `why(request)`.
+    template <class IsOver, class Why>
+    GivenUps give_up(IsOver is_over, Why why) {
+        const auto stays = [&](const auto& request) { return !is_over(*request); };
+        const auto first = std::ranges::find_if_not(waiting_, stays);
+        if (first == waiting_.end()) return {};
+        const auto over = std::stable_partition(first, waiting_.end(), stays);
+        GivenUps given_up;
+        for (auto one = over; one != waiting_.end(); ++one) {
+            Failure told = (*one)->given_up(why(**one));
+            given_up.push_back({std::move(*one), std::move(told)});
+        }
+        waiting_.erase(over, waiting_.end());
+        return given_up;
+    }
+    /// Those whose time is up: because there is no connection, or for what they met last or, when
+    /// they met nothing, for their time.
+    GivenUps expire(Moment now) {
+        return give_up([&](const Request& request) { return request.is_overdue(now); },
+                       [&](const Request& request) {
+                           if (no_connection_) return *no_connection_;
+                           return request.trouble ? *request.trouble : out_of_time();
+                       });
+    }
+    Failure out_of_time() const { return timed_out(store_, limit_); }
+
+    /// When something of this is due by itself; never: Moment::max().
+    Moment earliest() const {
+        const Moment first = earliest_deadline(waiting_);
+        return is_held_back() && !waiting_.empty() ? std::min(first, held_back_until_) : first;
+    }
+
+protected:
+    /// Not always that of the first: what is sent again keeps its own.
+    static Moment earliest_deadline(const Requests& requests) {
+        Moment first = Moment::max();
+        for (const auto& request : requests) first = std::min(first, request->deadline);
+        return first;
+    }
+    const std::string& store() const noexcept { return store_; }
+
+    Requests waiting_;
+
+private:
+    const std::string store_;
+    const std::chrono::milliseconds limit_;
+    std::uint64_t submitted_ = 0;
+    Moment held_back_until_{};
+    std::optional<Failure> no_connection_;  ///< since when one was sought last
+};
+
+}  // namespace holdfast::inline v0::net

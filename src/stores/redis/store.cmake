@@ -1,0 +1,6 @@
+holdfast_store(redis
+  SHARES net
+  PACKAGES Hiredis OpenSSL
+  TARGETS Hiredis::hiredis OpenSSL::SSL OpenSSL::Crypto
+  PKG_CONFIG hiredis libssl libcrypto
+  LUA scripts)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -29,7 +30,7 @@ public:
             encode(bytes_);
             if (empty()) break;
             // A copy: the link may have another one by the time this is written.
-            const auto socket = link.socket();
+            const auto socket = std::shared_ptr<Socket>(link.socket());
             std::string bytes = take();
             lock.unlock();
             const auto transfer = write_all(*socket, bytes);

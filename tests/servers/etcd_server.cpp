@@ -40,15 +40,9 @@ std::optional<std::string> page_of(int port, const std::string& path,
     }
 }
 
-std::filesystem::path quickest_folder() {
-    const std::filesystem::path memory = "/dev/shm";
-    return access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
-}
-
 }  // namespace
 
-EtcdServer::EtcdServer(EtcdOptions options)
-    : ServerProcess("etcd", quickest_folder()), options_(std::move(options)) {
+EtcdServer::EtcdServer(EtcdOptions options) : ServerProcess("etcd"), options_(std::move(options)) {
     start();
     if (!options_.membership) await_serving();
 }

@@ -47,8 +47,7 @@ public:
     std::string log() const;
 
 protected:
-    explicit ServerProcess(std::string program, const std::filesystem::path& parent =
-                                                    std::filesystem::temp_directory_path());
+    explicit ServerProcess(std::string program);
 
     virtual std::vector<std::string> command_line() const = 0;
     /// Whether it answers as one that is ready.

@@ -321,7 +321,7 @@ void Attachment::finish(std::unique_ptr<Request> request, Request::Outcome resul
     due.push_back(std::move(tell));
 }
 
-void Attachment::finish(Conversation::GivenUps given_up, Due& due) {
+void Attachment::finish(Conversation::GivenUps&& given_up, Due& due) {
     for (auto& [request, why] : given_up) finish(std::move(request), std::move(why), due);
 }
 

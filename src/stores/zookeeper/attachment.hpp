@@ -143,7 +143,7 @@ private:
     void put(Operation operation, Moment deadline);
     void encode_outbox(Moment now, std::string& bytes);
     void finish(std::unique_ptr<Request> request, Request::Outcome result, Due& due);
-    void finish(Conversation::GivenUps given_up, Due& due);
+    void finish(Conversation::GivenUps&& given_up, Due& due);
 
     const Ensemble& ensemble_;
     const net::Bell bell_;

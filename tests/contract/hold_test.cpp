@@ -362,37 +362,49 @@ TEST_P(Asynchronous, ATimedWaitEndsWithAnEmptyAttempt) {
     EXPECT_TRUE(await_waiters("orders", 0));
 }
 
+/// In which order they came, and how long nobody did. Also for callbacks that come when the test
+/// has failed.
+struct Arrivals {
+    std::mutex mutex;
+    std::vector<std::size_t> order;
+    Moment latest = BootClock::now();
+    std::chrono::nanoseconds longest_pause{0};
+
+    void start() {
+        const std::lock_guard guard(mutex);
+        latest = BootClock::now();
+    }
+    void add(std::size_t which) {
+        const std::lock_guard guard(mutex);
+        order.push_back(which);
+        const Moment before = std::exchange(latest, BootClock::now());
+        longest_pause = std::max(longest_pause, latest - before);
+    }
+    std::size_t count() {
+        const std::lock_guard guard(mutex);
+        return order.size();
+    }
+};
+
 TEST_P(Asynchronous, ManyWaitersOfOneProcessAllComeThroughInOrder) {
     constexpr std::size_t count = 500;
     auto mutex = client_.mutex("orders");
     auto hold = another_client().mutex("orders").acquire();
-    std::mutex order_mutex;
-    std::vector<std::size_t> order;
-    Moment latest{};
-    std::chrono::nanoseconds longest_pause{0};
+    const auto arrivals = std::make_shared<Arrivals>();
     for (std::size_t i = 0; i < count; ++i) {
-        mutex.async_acquire([&, i](const std::exception_ptr& failure, Attempt attempt) {
+        mutex.async_acquire([arrivals, i](const std::exception_ptr& failure, Attempt attempt) {
             EXPECT_FALSE(failure);
             EXPECT_TRUE(attempt);
-            const std::lock_guard guard(order_mutex);
-            order.push_back(i);
-            const Moment before = std::exchange(latest, BootClock::now());
-            longest_pause = std::max(longest_pause, latest - before);
+            arrivals->add(i);
         });
     }
     ASSERT_TRUE(await_waiters("orders", count));
-    {
-        const std::lock_guard guard(order_mutex);
-        latest = BootClock::now();
-    }
+    arrivals->start();
     hold.release();
-    ASSERT_TRUE(await([&] {
-        const std::lock_guard guard(order_mutex);
-        return order.size() == count;
-    }));
+    ASSERT_TRUE(await([&] { return arrivals->count() == count; }));
     // Whoever stands still for as long as an offer lasts is passed over.
     constexpr auto claim_time = 1s;
-    EXPECT_TRUE(std::ranges::is_sorted(order) || longest_pause >= claim_time);
+    EXPECT_TRUE(std::ranges::is_sorted(arrivals->order) || arrivals->longest_pause >= claim_time);
     EXPECT_TRUE(await([&] { return client_.inspect().empty(); }));
 }
 

@@ -91,7 +91,8 @@ TEST_F(MysqlSeat, IsNotTakenBesideAReaderWhoseLineWasDeletedByHand) {
     auto mutex = client_.shared_mutex("orders");
     const auto reader = mutex.acquire_shared();
     server_.query("DELETE FROM locks.holdfast_lines");
-    EXPECT_THROW(static_cast<void>(other_.shared_mutex("orders").try_acquire()), Error);
+    const auto beside = other_.shared_mutex("orders").try_acquire();
+    EXPECT_FALSE(beside);
 }
 
 TEST_F(MysqlSeat, IsTakenAgainThoughRowsOfWaitersWereDeletedByHand) {

@@ -55,6 +55,20 @@ struct PostgresOperationSite {
     void become_read_only() { server.become_standby(); }
 };
 
+TEST(PostgresSchema, ThatTakesLongerToMakeThanARequestIsWaitedFor) {
+    const PostgresServer server;
+    auto busy = std::async(std::launch::async, [&] {
+        server.query("BEGIN; LOCK TABLE pg_proc IN SHARE MODE; SELECT pg_sleep(3); COMMIT");
+    });
+    ASSERT_TRUE(await([&] {
+        return server.query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") ==
+               "1";
+    }));
+    const auto client = connect(server.url() + "?request_timeout=1s");
+    EXPECT_TRUE(client.mutex("orders").acquire().held());
+    busy.get();
+}
+
 /// Where somebody has turned it off, for speed, a crash of the server would undo what was answered.
 TEST(PostgresDurability, AnAdmissionOutlivesACrashWhateverTheDatabaseIsSetTo) {
     PostgresServer server({.settings = {"wal_writer_delay=10s"}});

@@ -29,8 +29,16 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// How long whoever gives up waits for one that may be looking up a name.
+/// How long whoever gives up waits for one that is told so, and may be looking up a name.
 constexpr auto farewell = 50ms;
+/// How long TLS reads or writes where it does so by itself.
+constexpr auto blind_moment = 50ms;
+
+void limit_blocking(int descriptor, std::chrono::microseconds limit) {
+    const timeval time{.tv_sec = 0, .tv_usec = limit.count()};
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+}
 
 /// Why a connection did not come about.
 int error_of(int descriptor) {
@@ -66,7 +74,7 @@ struct Connecting::State {
 
     std::mutex mutex;
     std::condition_variable changed;
-    bool reachable = false;  ///< it waits where it can be told to give up, or has ended
+    bool ended = false;
     bool abandoned = false;
     std::optional<Result<Connection>> result;
 
@@ -91,13 +99,10 @@ thread_local Connecting::State* connecting_here = nullptr;
 /// for all of it, and it comes back before the program ends, and the library with that. Where it
 /// tries the addresses of a name, one that does not answer has half of the time that is left.
 int Connecting::State::wait(int descriptor, bool for_reading) {
-    {
-        const std::lock_guard guard(mutex);
-        reachable = true;
-    }
-    changed.notify_all();
-    // TLS reads by itself, and is to come back here too.
+    // TLS reads by itself, and is to come back here too. The library has the socket block again
+    // where the server's greeting had come before anybody waited for it: then for a moment only.
     fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+    limit_blocking(descriptor, blind_moment);
     const auto left = attempt_until - BootClock::now();
     const auto share = for_reading || !is_secured() ? left : left / 2;
     const auto limit = std::chrono::ceil<std::chrono::milliseconds>(share).count();
@@ -189,6 +194,7 @@ Result<Connection> Connecting::State::connect_to(const std::string& host) {
                            CLIENT_MULTI_STATEMENTS | CLIENT_MULTI_RESULTS) != nullptr;
     if (connected) {
         mysql_options(mysql, MARIADB_OPT_IO_WAIT, nullptr);
+        limit_blocking(mysql_get_socket(mysql), 0us);
         return connection;
     }
     if (!given_time) return late_connection(address);
@@ -202,7 +208,7 @@ void Connecting::State::run() {
     {
         const std::lock_guard guard(mutex);
         wanted = !abandoned;
-        reachable = true;
+        ended = true;
         // Of one that nobody wants, the connection ends here.
         if (wanted) result = std::move(outcome);
     }
@@ -231,9 +237,9 @@ Connecting::~Connecting() {
     state_->abandoned = true;
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto told = write(state_->given_up, &one, sizeof one);
-    const bool ends = state_->changed.wait_for(lock, farewell, [&] { return state_->reachable; });
+    const bool ended = state_->changed.wait_for(lock, farewell, [&] { return state_->ended; });
     lock.unlock();
-    if (ends) {
+    if (ended) {
         thread_.join();
     } else {
         thread_.detach();

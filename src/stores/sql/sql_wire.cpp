@@ -18,6 +18,9 @@ constexpr std::ptrdiff_t farthest_look = 64;
 /// How long whoever was woken, and sleeps again by a request of its own, lets its other requests go
 /// first.
 constexpr auto longest_awake = 5ms;
+/// How long the first use of a database is waited for, which makes tables and procedures: each of
+/// them waits for the disk.
+constexpr auto time_for_schema = 30s;
 /// How long a request that met a deadlock, or a server that starts, is held back.
 constexpr auto passing_trouble = 5ms;
 
@@ -141,6 +144,7 @@ void SqlWire::refused(Slot& slot, const ServerError& error, Due& due) {
         case Dialect::Remedy::schema:
             if (std::exchange(request.schema_made, true)) break;
             slot.making_schema = true;
+            request.deadline = std::max(request.deadline, BootClock::now() + time_for_schema);
             return slot.session->run(dialect_->schema());
         case Dialect::Remedy::repeat:
             request.lost();

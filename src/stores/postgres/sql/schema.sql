@@ -4,7 +4,9 @@
 -- bring functions of their own, and find the same rows.
 
 -- Sent as one request, and so one transaction. Clients that find nothing yet come at the same time,
--- and creating is not safe beside itself.
+-- and creating is not safe beside itself. It takes longer than the requests whose time limit our
+-- sessions have.
+SELECT set_config('statement_timeout', '30s', true), set_config('lock_timeout', '30s', true);
 SELECT pg_advisory_xact_lock(4740001);
 
 -- include tables.sql

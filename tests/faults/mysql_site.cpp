@@ -16,7 +16,7 @@ public:
           Site(its_server_, its_server_.port(), mysql_protocol) {
         its_server_.empty();
         // What makes the tables takes longer than a request.
-        connect(url());
+        connect(url("request_timeout=30s"));
     }
 
     std::string url_at(const std::string& address) const override {

@@ -37,6 +37,8 @@ MariadbServer::MariadbServer(MariadbOptions options)
 void MariadbServer::make_data() const {
     const auto made = data_template("mariadb", make_template);
     run_to_end("cp -a '" + made.string() + "' '" + file("data").string() + "'");
+    // A database is a folder. It is there before anybody can connect.
+    std::filesystem::create_directory(file("data") / "locks");
 }
 
 MariadbServer& MariadbServer::shared() {

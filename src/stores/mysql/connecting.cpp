@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <netdb.h>
+#include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -31,13 +32,9 @@ namespace {
 
 /// How long whoever gives up waits for one that is told so, and may be looking up a name.
 constexpr auto farewell = 50ms;
-/// How long TLS reads or writes where it does so by itself.
-constexpr auto blind_moment = 50ms;
-
-void limit_blocking(int descriptor, std::chrono::microseconds limit) {
-    const timeval time{.tv_sec = 0, .tv_usec = limit.count()};
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
-    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+/// Whatever the library believes: it then comes to wait() before it reads.
+void stop_blocking(int descriptor) {
+    fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
 }
 
 /// Why a connection did not come about.
@@ -93,16 +90,27 @@ namespace {
 /// to be destroyed.
 thread_local Connecting::State* connecting_here = nullptr;
 
+/// TLS reads by itself, and is to come back to wait() too. The library has the socket block when it
+/// begins, and where the server's greeting had come before anybody waited for it, nothing else
+/// would take that back.
+void handshake_moves(const SSL* tls, int where, int /*outcome*/) {
+    if ((where & SSL_CB_HANDSHAKE_START) != 0) stop_blocking(SSL_get_fd(tls));
+}
+
+/// OpenSSL tells of every connection by TLS that is made, whoever makes it.
+void tls_is_made(void* tls, void* /*value*/, CRYPTO_EX_DATA* /*data*/, int /*index*/,
+                 long /*number*/, void* /*context*/) {
+    if (connecting_here == nullptr) return;
+    SSL_set_info_callback(static_cast<SSL*>(tls), handshake_moves);
+}
+
 }  // namespace
 
 /// Whatever the library waits for while it connects, it waits for here: so there is one deadline
 /// for all of it, and it comes back before the program ends, and the library with that. Where it
 /// tries the addresses of a name, one that does not answer has half of the time that is left.
 int Connecting::State::wait(int descriptor, bool for_reading) {
-    // TLS reads by itself, and is to come back here too. The library has the socket block again
-    // where the server's greeting had come before anybody waited for it: then for a moment only.
-    fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
-    limit_blocking(descriptor, blind_moment);
+    stop_blocking(descriptor);
     const auto left = attempt_until - BootClock::now();
     const auto share = for_reading || !is_secured() ? left : left / 2;
     const auto limit = std::chrono::ceil<std::chrono::milliseconds>(share).count();
@@ -194,7 +202,6 @@ Result<Connection> Connecting::State::connect_to(const std::string& host) {
                            CLIENT_MULTI_STATEMENTS | CLIENT_MULTI_RESULTS) != nullptr;
     if (connected) {
         mysql_options(mysql, MARIADB_OPT_IO_WAIT, nullptr);
-        limit_blocking(mysql_get_socket(mysql), 0us);
         return connection;
     }
     if (!given_time) return late_connection(address);
@@ -221,6 +228,8 @@ namespace {
 /// What the library sets up once is not for several threads at a time.
 void set_up_library() {
     [[maybe_unused]] static const int done = mysql_library_init(0, nullptr, nullptr);
+    [[maybe_unused]] static const int told =
+        SSL_get_ex_new_index(0, nullptr, tls_is_made, nullptr, nullptr);
 }
 
 }  // namespace

@@ -123,6 +123,15 @@ void Play::expect_told(const std::string& what, const std::vector<Contender>& as
     }
 }
 
+namespace {
+
+bool is_admitted(const Heard& heard, const Nonce& nonce) {
+    const auto found = heard.standings.find(nonce);
+    return found != heard.standings.end() && found->second.state == Standing::State::admitted;
+}
+
+}  // namespace
+
 void Play::check_fences(const Heard& heard) {
     for (const auto& [nonce, standing] : heard.standings) {
         const auto known = places_.find(nonce);
@@ -134,7 +143,7 @@ void Play::check_fences(const Heard& heard) {
     }
 }
 
-/// All have just been asked where they stand. Who shares a hold has its fence.
+/// Who shares a hold has its fence.
 void Play::check_shares() {
     for (std::size_t i = 0; i < terms_.size(); ++i) {
         const std::string resource = folder_ + "/" + std::to_string(i);
@@ -142,6 +151,8 @@ void Play::check_shares() {
         std::uint64_t capacity = 0;
         for (const auto& [nonce, standing] : tested_.lines(resource).standings) {
             const Contender& one = known_[places_.at(nonce)].contender;
+            // One whose hold went with the row of another learns of it when it asks.
+            if (!is_admitted(tested_.standing(one), nonce)) continue;
             capacity = std::max(capacity, one.capacity);
             auto& weight = weights[standing.fence];
             weight = std::max(weight, one.weight);

@@ -77,10 +77,6 @@ double share_before(std::string_view id) {
     return (high * 256.0 + low) / 65536.0;
 }
 
-std::optional<std::string> unescaped(std::string_view text) {
-    return scripted::unescaped(text, scripted::Digits::lower);
-}
-
 /// Of one that holds by another library the owner comes in hexadecimal digits.
 std::string owner_in(const Row& row, bool foreign) {
     return (foreign ? from_hex(row[5]) : unescaped(row[5])).value_or(row[5]);

@@ -24,11 +24,12 @@ constexpr std::size_t longest_shared_name = 64;
 std::string escaped(std::string_view name) {
     return scripted::escaped(name, scripted::Digits::lower);
 }
+
+}  // namespace
+
 std::optional<std::string> unescaped(std::string_view text) {
     return scripted::unescaped(text, scripted::Digits::lower);
 }
-
-}  // namespace
 
 Tables tables_of(const StoreUrl& url) {
     const std::string layout = url.text("layout").value_or("holdfast");

@@ -75,4 +75,7 @@ private:
     const std::string client_;
 };
 
+/// What was written as a word with all but the plainest letters escaped. Nothing when it is none.
+std::optional<std::string> unescaped(std::string_view text);
+
 }  // namespace holdfast::inline v0::sql

@@ -73,7 +73,7 @@ std::set<Nonce> Side::take_told() {
 
 bool Side::await_told(const Nonce& nonce) {
     std::unique_lock lock(bell_->mutex);
-    return bell_->rung.wait_for(lock, 5s, [&] { return bell_->told.contains(nonce); });
+    return bell_->rung.wait_for(lock, 20s, [&] { return bell_->told.contains(nonce); });
 }
 
 Heard Side::standing(const Contender& one) {

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdint>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -62,26 +63,31 @@ void ServerProcess::await_serving() {
 }
 
 void ServerProcess::kill() {
+    if (!runs()) return;
+    const std::vector<pid_t> children = this->children();
     // First the guard: when the server is gone, its number can be another process's.
     guard_.reset();
     process_.reset();
+    // They would notice that by themselves, in a moment, and until then nobody can start on the
+    // same data.
+    for (const pid_t child : children) ::kill(child, SIGKILL);
+    for (const pid_t child : children) (void)await([&] { return ::kill(child, 0) != 0; });
 }
 
 void ServerProcess::pause() const {
     process_->stop();
-    signal_children(SIGSTOP);
+    for (const pid_t child : children()) ::kill(child, SIGSTOP);
 }
 
 void ServerProcess::resume() const {
-    signal_children(SIGCONT);
+    for (const pid_t child : children()) ::kill(child, SIGCONT);
     process_->go_on();
 }
 
-/// Of a server that has a process for each connection.
-void ServerProcess::signal_children(int number) const {
+std::vector<pid_t> ServerProcess::children() const {
     const std::string self = std::to_string(pid());
-    std::ifstream children("/proc/" + self + "/task/" + self + "/children");
-    for (pid_t child = 0; children >> child;) ::kill(child, number);
+    std::ifstream listed("/proc/" + self + "/task/" + self + "/children");
+    return {std::istream_iterator<pid_t>(listed), {}};
 }
 
 void ServerProcess::end_by_itself() {

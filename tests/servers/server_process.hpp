@@ -64,7 +64,8 @@ protected:
     std::filesystem::path file(const std::string& name) const { return folder_.path() / name; }
 
 private:
-    void signal_children(int number) const;
+    /// Of a server that has a process for each connection.
+    std::vector<pid_t> children() const;
 
     const std::string program_;
     TemporaryFolder folder_;

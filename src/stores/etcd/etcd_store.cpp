@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "stores/etcd/protocol.hpp"
-#include "stores/listed/listed_store.hpp"
 
 namespace holdfast::inline v0::etcd {
 

@@ -11,26 +11,10 @@ void KeepAlives::add(std::int64_t lease, Moment deadline, Answered answered) {
 }
 
 void KeepAlives::send(Asked& one) {
-    Request request;
+    messages::LeaseKeepAliveRequest request;
     request.set_id(one.lease);
     one.sent = BootClock::now();
     stream_->send(std::move(request));
-}
-
-void KeepAlives::use(std::shared_ptr<Session> stream) {
-    stream_ = std::move(stream);
-    for (Asked& one : asked_) send(one);
-}
-
-void KeepAlives::drop_stream() {
-    if (stream_) stream_->give_up();
-    stream_.reset();
-    std::erase_if(asked_, [](const Asked& one) { return !one.answered; });
-}
-
-std::optional<std::uint64_t> KeepAlives::route() const {
-    if (!stream_) return std::nullopt;
-    return stream_->route();
 }
 
 std::optional<Moment> KeepAlives::waiting_since() const {
@@ -51,16 +35,15 @@ void KeepAlives::expire(Moment now, const Failure& failure, Due& due) {
         if (!one.answered || now < one.deadline) continue;
         due.push_back([answered = std::exchange(one.answered, {}), failure] { answered(failure); });
     }
-    if (!stream_) std::erase_if(asked_, [](const Asked& one) { return !one.answered; });
+    if (!stream_) dropped();
 }
 
-void KeepAlives::received(const Response& message, Due& due) {
+void KeepAlives::received(const messages::LeaseKeepAliveResponse& message, Due& due) {
     if (asked_.empty() || asked_.front().lease != message.id()) {
         // Not an answer to what was asked: nothing that this stream says can be relied on.
-        break_ = {{grpc::StatusCode::INTERNAL, "an answer about another lease"}, stream_->route()};
-        return drop_stream();
+        return broke({grpc::StatusCode::INTERNAL, "an answer about another lease"});
     }
-    refusals_.succeeded();
+    was_served();
     Asked one = std::move(asked_.front());
     asked_.pop_front();
     if (!one.answered) return;
@@ -68,15 +51,6 @@ void KeepAlives::received(const Response& message, Due& due) {
                     .sent = one.sent,
                     .term = message.header().raft_term()};
     due.push_back([answered = std::move(one.answered), kept] { answered(kept); });
-}
-
-void KeepAlives::broke(const grpc::Status& status, Due&) {
-    break_ = {status, stream_->route()};
-    drop_stream();
-}
-
-std::optional<Break> KeepAlives::take_break() {
-    return std::exchange(break_, std::nullopt);
 }
 
 }  // namespace holdfast::inline v0::etcd

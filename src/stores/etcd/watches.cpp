@@ -6,17 +6,22 @@
 namespace holdfast::inline v0::etcd {
 
 void Watches::add(const std::string& key, Events events, std::int64_t since) {
-    const auto [place, added] = keys_.try_emplace(key);
-    if (!added) return;
-    place->second = {.events = events, .since = since};
-    if (stream_) create(key, place->second);
+    const auto [place, added] = keys_.try_emplace(key, Watched{.events = events, .since = since});
+    Watched& watched = place->second;
+    if (!added) {
+        if (events == Events::end || watched.events == events) return;
+        // What is on its way is found by looking again.
+        forget(watched.id);
+        watched = {.events = events, .since = std::min(watched.since, since)};
+    }
+    if (stream_) create(key, watched);
 }
 
 void Watches::create(const std::string& key, Watched& watched) {
     watched.id = next_id_++;
     by_id_[watched.id] = key;
     unconfirmed_[watched.id] = BootClock::now();
-    Request request;
+    messages::WatchRequest request;
     auto& creation = *request.mutable_create_request();
     creation.set_key(key);
     creation.set_watch_id(watched.id);
@@ -31,31 +36,24 @@ void Watches::remove(const std::string& key) {
     if (found == keys_.end()) return;
     const std::int64_t id = found->second.id;
     keys_.erase(found);
-    by_id_.erase(id);
-    if (stream_) cancel(id);
+    forget(id);
 }
 
-void Watches::cancel(std::int64_t id) {
-    Request request;
+void Watches::forget(std::int64_t id) {
+    by_id_.erase(id);
+    if (!stream_) return;
+    messages::WatchRequest request;
     request.mutable_cancel_request()->set_watch_id(id);
     stream_->send(std::move(request));
 }
 
-void Watches::use(std::shared_ptr<Session> stream) {
-    stream_ = std::move(stream);
+void Watches::ask_all() {
     for (auto& [key, watched] : keys_) create(key, watched);
 }
 
-void Watches::drop_stream() {
-    if (stream_) stream_->give_up();
-    stream_.reset();
+void Watches::dropped() {
     by_id_.clear();
     unconfirmed_.clear();
-}
-
-std::optional<std::uint64_t> Watches::route() const {
-    if (!stream_) return std::nullopt;
-    return stream_->route();
 }
 
 std::optional<Moment> Watches::waiting_since() const {
@@ -65,33 +63,31 @@ std::optional<Moment> Watches::waiting_since() const {
 }
 
 /// One that was not asked for by us. What is refused at once has the number of nobody: -1.
-bool Watches::is_refusal(const Response& message) const {
+bool Watches::is_refusal(const messages::WatchResponse& message) const {
     return message.canceled() && (message.created() || by_id_.contains(message.watch_id()));
 }
 
-void Watches::received(const Response& message, Due& due) {
+void Watches::received(const messages::WatchResponse& message, Due& due) {
     if (is_refusal(message)) {
         // The token is over, say. With another one, on another stream, it may be watched.
-        break_ = {{grpc::StatusCode::UNAUTHENTICATED, message.cancel_reason()}, stream_->route()};
-        return drop_stream();
+        return broke({grpc::StatusCode::UNAUTHENTICATED, message.cancel_reason()});
     }
     const std::int64_t id = message.watch_id();
     unconfirmed_.erase(id);
     const auto found = by_id_.find(id);
     // What is not watched any more still has its last words.
     if (found == by_id_.end()) return;
-    refusals_.succeeded();
+    was_served();
     const std::string key = found->second;
     if (message.created()) created(key, message.header().revision(), due);
     if (message.events().empty()) return;
     const bool ended = std::ranges::any_of(message.events(), [](const auto& event) {
         return event.type() == messages::Event::DELETE;
     });
+    const auto what = ended ? listed::NodeEvent::ended : listed::NodeEvent::changed;
     remove(key);
-    due.push_back([weak = listener_, key, ended] {
-        if (const auto listener = weak.lock()) {
-            listener->stirred(key, ended ? What::ended : What::written);
-        }
+    due.push_back([weak = listener_, key, what] {
+        if (const auto listener = weak.lock()) listener->stirred(key, what);
     });
 }
 
@@ -101,15 +97,6 @@ void Watches::created(const std::string& key, std::int64_t revision, Due& due) {
     due.push_back([weak = listener_, key, since] {
         if (const auto listener = weak.lock()) listener->look_again(key, since);
     });
-}
-
-void Watches::broke(const grpc::Status& status, Due&) {
-    break_ = {status, stream_->route()};
-    drop_stream();
-}
-
-std::optional<Break> Watches::take_break() {
-    return std::exchange(break_, std::nullopt);
 }
 
 }  // namespace holdfast::inline v0::etcd

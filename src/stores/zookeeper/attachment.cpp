@@ -150,7 +150,7 @@ void Attachment::attached(Due& due) {
     failed_in_row_ = hopeless_in_row_ = 0;
     conversation_.connected();
     const auto before = session_.id() == 0 ? std::chrono::milliseconds{} : session_.timeout();
-    if (session_.answered(link_.session(), link_.opened()) == Session::Fate::over) {
+    if (session_.answered(link_.session(), link_.opened()) == KeptSession::Fate::over) {
         link_.close();
         return end_session(due);
     }

@@ -84,9 +84,9 @@ public:
     /// open while the kernel works.
     void submit(Lock& lock, Volley volley, Answered answered);
 
-    Session& session() noexcept { return session_; }
+    KeptSession& session() noexcept { return session_; }
     /// id() and timeout() from any thread.
-    const Session& session() const noexcept { return session_; }
+    const KeptSession& session() const noexcept { return session_; }
     bool is_connected() const noexcept { return link_.ready(); }
 
     /// Does what is due by itself, and sends what can be sent.
@@ -148,7 +148,7 @@ private:
     const Ensemble& ensemble_;
     const net::Bell bell_;
     const std::weak_ptr<Listener> listener_;
-    Session session_;
+    KeptSession session_;
     InOrder in_order_;
     Link link_;
     net::Backoff backoff_;

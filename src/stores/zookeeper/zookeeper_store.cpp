@@ -1,6 +1,5 @@
 #include "stores/zookeeper/zookeeper_store.hpp"
 
-#include "stores/listed/listed_store.hpp"
 #include "stores/zookeeper/protocol.hpp"
 
 namespace holdfast::inline v0::zookeeper {

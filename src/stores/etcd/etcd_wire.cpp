@@ -191,7 +191,7 @@ void EtcdWire::attempted(const std::shared_ptr<UnaryCall>& call, Due& due) {
         members_.served(call->route, call->sent);
         return finish(call, std::nullopt, due);
     }
-    if (refusal == CallRefusal::token_over && !cluster_.user.empty() && !call->proved_again) {
+    if (refusal == CallRefusal::token_over && !cluster_.user.name.empty() && !call->proved_again) {
         call->proved_again = true;
         call->trouble = failure_of(call->status, cluster_);
         known_ = false;
@@ -215,7 +215,7 @@ void EtcdWire::unserved(const std::shared_ptr<UnaryCall>& call, Moment now, Due&
     } else {
         call->in_vain.erase(call->member);
     }
-    const bool in_vain = call->in_vain.size() >= cluster_.members.size();
+    const bool in_vain = call->in_vain.size() >= cluster_.servers.size();
     if (call->is_overdue(now) || in_vain) return give_up(call, due);
     if (may_send(*call) && now >= members_.next()) return send(call, now);
     outbox_.push_back(call);
@@ -236,8 +236,8 @@ void EtcdWire::authenticate(Moment now) {
     if (std::exchange(authenticating_, true)) return;
     token_.clear();
     messages::AuthenticateRequest request;
-    request.set_name(cluster_.user);
-    request.set_password(cluster_.password);
+    request.set_name(cluster_.user.name);
+    request.set_password(cluster_.user.password);
     send(std::make_shared<UnaryCallOf<messages::AuthenticateRequest>>(
              *this, now + cluster_.request_timeout, std::move(request),
              [this](auto answer) { authenticated(std::move(answer)); }),

@@ -17,10 +17,8 @@
 #include "port/sentences.hpp"
 #include "port/wire.hpp"
 #include "stores/etcd/call.hpp"
-#include "stores/etcd/cluster.hpp"
-#include "stores/etcd/keep_alives.hpp"
 #include "stores/etcd/members.hpp"
-#include "stores/etcd/watches.hpp"
+#include "stores/etcd/streams.hpp"
 
 namespace holdfast::inline v0::etcd {
 
@@ -89,7 +87,7 @@ private:
     Failure out_of_time() const { return timed_out(cluster_.shown(), cluster_.request_timeout); }
 
     void send_outbox(Moment now);
-    bool may_send() const { return cluster_.user.empty() || known_; }
+    bool may_send() const { return cluster_.user.name.empty() || known_; }
     bool may_send(const UnaryCall& call) const { return may_send() || call.proves_user; }
     void authenticate(Moment now);
     void authenticated(AnswerTo<messages::AuthenticateRequest> answer);

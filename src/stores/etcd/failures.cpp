@@ -118,7 +118,7 @@ Failure unproved(const Cluster& cluster) {
 
 Failure failure_of(const grpc::Status& status, const Cluster& cluster) {
     const std::string who = cluster.shown() + ": ";
-    const std::string said = net::without_secret(status.error_message(), cluster.password);
+    const std::string said = net::without_secret(status.error_message(), cluster.user.password);
     for (const Meaning& meaning : meanings) {
         if (!says(status, meaning.said)) continue;
         return {meaning.code, Effect::none, who + std::string(meaning.sentence)};

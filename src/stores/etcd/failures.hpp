@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "port/failure.hpp"
-#include "stores/etcd/cluster.hpp"
+#include "stores/etcd/members.hpp"
 
 namespace holdfast::inline v0::etcd {
 

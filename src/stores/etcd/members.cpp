@@ -20,11 +20,6 @@ namespace {
 /// Members notice the loss of their leader after the time of an election, a second usually.
 constexpr std::chrono::milliseconds unnoticed{100};
 
-/// Clients spread over the members.
-std::size_t any_of(std::size_t count) {
-    return static_cast<std::size_t>(BootClock::now().time_since_epoch().count()) % count;
-}
-
 /// Servers end a connection on which they are asked more often than every five seconds whether it
 /// lives.
 constexpr int ping_interval_ms = 10'000;
@@ -67,6 +62,18 @@ std::shared_ptr<grpc::ChannelCredentials> credentials_for(const net::Address& me
 
 }  // namespace
 
+Cluster cluster_of(const StoreUrl& url) {
+    if (!url.path.empty() && url.path != "/") {
+        net::refuse(url,
+                    "a path after the hosts means nothing to etcd; what is to stand before every "
+                    "name is the parameter prefix");
+    }
+    Cluster cluster;
+    cluster.user = net::user_of(url);
+    net::read_servers(url, "etcd", 2379, cluster);
+    return cluster;
+}
+
 Access::Access(const net::Address& member)
     : member_(member), credentials_(credentials_for(member)) {}
 
@@ -90,8 +97,8 @@ std::shared_ptr<grpc::Channel> Access::connect() const {
     return grpc::CreateCustomChannel(target_of(member_), credentials_, arguments);
 }
 
-Members::Members(const Cluster& cluster) : current_(any_of(cluster.members.size())) {
-    for (const net::Address& member : cluster.members) {
+Members::Members(const Cluster& cluster) : current_(cluster.any()) {
+    for (const net::Address& member : cluster.servers) {
         Access access(member);
         auto channel = access.connect();
         members_.push_back({std::move(access), std::move(channel)});

@@ -9,11 +9,18 @@
 #include <vector>
 
 #include "port/clock.hpp"
-#include "stores/etcd/cluster.hpp"
 #include "stores/net/address.hpp"
 #include "stores/net/backoff.hpp"
 
 namespace holdfast::inline v0::etcd {
+
+/// The members of one etcd, and how they are used.
+struct Cluster : net::ServerList {
+    net::User user = {};
+};
+
+/// Throws Error with errc::bad_configuration. Reads the password's file, if one is named.
+Cluster cluster_of(const StoreUrl& url);
 
 /// How a member is reached.
 class Access {

@@ -29,6 +29,13 @@ protected:
             return other.semaphore("orders", 5, long_lived()).acquire(permits);
         });
     }
+    /// What one is told that waits, by another client.
+    template <class Acquire>
+    std::future<std::error_code> wait_elsewhere(Acquire acquire) const {
+        return std::async(std::launch::async, [acquire, other = rival()] {
+            return error_of([&] { return acquire(other); }).code();
+        });
+    }
     void expect_conflict_for_another_capacity() const {
         auto slots = rival().semaphore("orders", 5, long_lived());
         EXPECT_EQ(error_of([&] { return slots.acquire(); }).code(), errc::conflict);
@@ -70,15 +77,11 @@ TEST_P(Disagreement, OfOneThatHasComeToTheFrontIsTheLaterOnes) {
     EXPECT_EQ(holders().size(), 1U);
 }
 
-class DisagreementInSight : public Disagreement {};
-HOLDFAST_AT_SITES(DisagreementInSight, &StoreAtSite::sees_whole_line);
-
-TEST_P(DisagreementInSight, WithOneThatHasComeToTheFrontIsToldToAWaiter) {
+TEST_P(Disagreement, WithOneThatHasComeToTheFrontIsToldToAWaiter) {
     Hold first = rival().semaphore("orders", 5, long_lived()).acquire(5);
     auto second = refused(take_slot);
-    auto third = std::async(std::launch::async, [other = rival()] {
-        auto slots = other.semaphore("orders", 5, long_lived());
-        return error_of([&] { return slots.try_acquire_for(8s); }).code();
+    auto third = wait_elsewhere([](const Client& other) {
+        return other.semaphore("orders", 5, long_lived()).try_acquire_for(8s);
     });
     ASSERT_TRUE(await_waiters(2));
     first.release();
@@ -87,6 +90,35 @@ TEST_P(DisagreementInSight, WithOneThatHasComeToTheFrontIsToldToAWaiter) {
     EXPECT_EQ(third.get(), errc::conflict);
     EXPECT_TRUE(rival().semaphore("orders", 3, long_lived()).try_acquire())
         << "nobody stands in the way of those who agree";
+}
+
+TEST_P(Disagreement, WithAMutexThatHasComeToTheFrontIsToldToAWaiter) {
+    Hold first = rival().semaphore("orders", 5, long_lived()).acquire(5);
+    auto second =
+        refused([](const Client& user) { return user.mutex("orders", long_lived()).acquire(); });
+    auto third = wait_elsewhere([](const Client& other) {
+        return other.semaphore("orders", 5, long_lived()).try_acquire_for(8s);
+    });
+    ASSERT_TRUE(await_waiters(2));
+    first.release();
+    network().pass();
+    const auto held = second.get();
+    EXPECT_EQ(third.get(), errc::conflict);
+    EXPECT_TRUE(held.held());
+}
+
+TEST_P(Disagreement, WithPermitsThatHaveComeToTheFrontIsToldToAMutex) {
+    auto first = rival().mutex("orders", long_lived()).acquire();
+    auto second = refused(take_slot);
+    auto third = wait_elsewhere([](const Client& other) {
+        return other.mutex("orders", long_lived()).try_acquire_for(8s);
+    });
+    ASSERT_TRUE(await_waiters(2));
+    EXPECT_EQ(first.release(), Released::in_time);
+    network().pass();
+    const Hold held = second.get();
+    EXPECT_EQ(third.get(), errc::conflict);
+    EXPECT_TRUE(held.held());
 }
 
 class DisagreementOutOfSight : public Disagreement {};

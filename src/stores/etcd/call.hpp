@@ -11,11 +11,11 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <holdfast/callback.hpp>
 
 #include "port/clock.hpp"
-#include "stores/etcd/arrival.hpp"
 #include "stores/etcd/etcd.pb.h"
 #include "stores/etcd/failures.hpp"
 #include "stores/net/errand.hpp"
@@ -23,6 +23,16 @@
 namespace holdfast::inline v0::etcd {
 
 namespace messages = ::holdfast_etcd;
+
+/// What a completion queue brings back: one of these for each operation that is under way on it.
+class Arrival {
+public:
+    using Due = std::vector<Callback<void()>>;
+
+    virtual ~Arrival() = default;
+    /// `ok` as gRPC has it. With the wire's lock held; whom it concerns is told by `due`.
+    virtual void arrived(bool ok, Due& due) = 0;
+};
 
 /// Where a request is served.
 template <class Request>
@@ -66,21 +76,23 @@ struct Method<messages::AuthenticateRequest> {
 template <class Response>
 struct Answer : net::Answer<Response> {
     /// Why there is none.
-    Refusal refusal = Refusal::none;
+    CallRefusal refusal = CallRefusal::none;
 };
 
 /// A request under way, asked of one member after the other.
 /// Threads: everything with the wire's lock held.
-class Call : public Arrival, public net::Errand, public std::enable_shared_from_this<Call> {
+class UnaryCall : public Arrival,
+                  public net::Errand,
+                  public std::enable_shared_from_this<UnaryCall> {
 public:
     /// Whoever decides what becomes of it.
     class Owner {
     public:
         virtual ~Owner() = default;
-        virtual void attempted(const std::shared_ptr<Call>& call, Due& due) = 0;
+        virtual void attempted(const std::shared_ptr<UnaryCall>& call, Due& due) = 0;
     };
 
-    Call(Owner& owner, Moment until, bool proves)
+    UnaryCall(Owner& owner, Moment until, bool proves)
         : Errand(until), proves_user(proves), owner_(owner) {}
 
     virtual void send(const std::shared_ptr<grpc::Channel>& channel,
@@ -108,13 +120,13 @@ private:
 };
 
 template <class Request>
-class CallOf final : public Call {
+class UnaryCallOf final : public UnaryCall {
 public:
     using Response = typename Method<Request>::Response;
     using Answered = Callback<void(Answer<Response>)>;
 
-    CallOf(Owner& owner, Moment until, Request request, Answered answered)
-        : Call(owner, until, std::is_same_v<Request, messages::AuthenticateRequest>),
+    UnaryCallOf(Owner& owner, Moment until, Request request, Answered answered)
+        : UnaryCall(owner, until, std::is_same_v<Request, messages::AuthenticateRequest>),
           request_(std::move(request)),
           answered_(std::move(answered)) {}
 
@@ -134,7 +146,7 @@ public:
 
 private:
     void deliver() {
-        const Refusal refusal = failure_ ? refusal_of(status) : Refusal::none;
+        const CallRefusal refusal = failure_ ? refusal_of(status) : CallRefusal::none;
         Result<Response> result = failure_ ? Result<Response>(*std::move(failure_))
                                            : Result<Response>(std::move(response_));
         // What it holds goes now, though the call itself may stay for a while.

@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "stores/etcd/protocol.hpp"
-#include "stores/listed/listed_store.hpp"
 
 namespace holdfast::inline v0::etcd {
 
@@ -26,7 +25,7 @@ std::shared_ptr<Store> open_etcd(const StoreUrl& url) {
     keep_grpc_quiet();
     const auto protocol = std::make_shared<Protocol>(cluster_of(url));
     protocol->connect(url.prefix());
-    return std::make_shared<listed::ListedStore>(protocol);
+    return listed::store_on(protocol);
 }
 
 }  // namespace holdfast::inline v0::etcd

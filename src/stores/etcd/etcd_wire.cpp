@@ -49,7 +49,7 @@ void EtcdWire::interrupt() noexcept {
 
 void EtcdWire::turn(std::optional<Moment> until, Due& due) {
     {
-        std::vector<std::shared_ptr<Call>> spent;
+        std::vector<std::shared_ptr<UnaryCall>> spent;
         const Lock lock(mutex_);
         serve(BootClock::now(), due);
         if (!due.empty()) return;
@@ -123,12 +123,12 @@ void EtcdWire::expire(Moment now, Due& due) {
 /// Both streams are with the member that is asked; what it does not answer there counts as well.
 void EtcdWire::renew_streams(Moment now) {
     const auto tend = [&](auto& streamed, const char* method) {
-        using Session = typename std::remove_reference_t<decltype(streamed)>::Session;
+        using OneStream = typename std::remove_reference_t<decltype(streamed)>::OneStream;
         const auto route = streamed.route();
         const auto since = streamed.waiting_since();
         if (route && since && now >= *since + patience()) members_.silent(*route, now);
         if (const auto broken = streamed.take_break()) {
-            const bool token_over = refusal_of(broken->status) == Refusal::token_over;
+            const bool token_over = refusal_of(broken->status) == CallRefusal::token_over;
             if (token_over) known_ = false;
             token_over ? streamed.refused(now) : members_.failed(broken->route, now);
         }
@@ -136,7 +136,7 @@ void EtcdWire::renew_streams(Moment now) {
         if (!streamed.wants_stream()) return;
         if (now < std::max(members_.next(), streamed.next())) return;
         if (!may_send()) return authenticate(now);
-        const auto stream = std::make_shared<Session>(streamed, members_.route());
+        const auto stream = std::make_shared<OneStream>(streamed, members_.route());
         require_leader(stream->context());
         identify(stream->context());
         stream->open(members_.channel(), method, queue_);
@@ -146,7 +146,7 @@ void EtcdWire::renew_streams(Moment now) {
     tend(watches_, "/etcdserverpb.Watch/Watch");
 }
 
-void EtcdWire::start(const std::shared_ptr<Call>& call) {
+void EtcdWire::start(const std::shared_ptr<UnaryCall>& call) {
     {
         const Lock lock(mutex_);
         if (closed_) return;
@@ -158,7 +158,7 @@ void EtcdWire::start(const std::shared_ptr<Call>& call) {
     interrupt();
 }
 
-void EtcdWire::send(const std::shared_ptr<Call>& call, Moment now) {
+void EtcdWire::send(const std::shared_ptr<UnaryCall>& call, Moment now) {
     call->context.emplace();
     if (!members_.has_leader(now)) require_leader(*call->context);
     identify(*call->context);
@@ -180,18 +180,18 @@ void EtcdWire::identify(grpc::ClientContext& context) const {
     if (!token_.empty()) context.AddMetadata("token", token_);
 }
 
-void EtcdWire::attempted(const std::shared_ptr<Call>& call, Due& due) {
+void EtcdWire::attempted(const std::shared_ptr<UnaryCall>& call, Due& due) {
     under_way_.erase(call);
     if (closed_) return;
     const Moment now = BootClock::now();
-    const Refusal refusal = refusal_of(call->status);
-    if (refusal == Refusal::unserved) return unserved(call, now, due);
+    const CallRefusal refusal = refusal_of(call->status);
+    if (refusal == CallRefusal::unserved) return unserved(call, now, due);
     members_.answered();
-    if (refusal == Refusal::none) {
+    if (refusal == CallRefusal::none) {
         members_.served(call->route, call->sent);
         return finish(call, std::nullopt, due);
     }
-    if (refusal == Refusal::token_over && !cluster_.user.empty() && !call->proved_again) {
+    if (refusal == CallRefusal::token_over && !cluster_.user.name.empty() && !call->proved_again) {
         call->proved_again = true;
         call->trouble = failure_of(call->status, cluster_);
         known_ = false;
@@ -201,7 +201,7 @@ void EtcdWire::attempted(const std::shared_ptr<Call>& call, Due& due) {
     finish(call, call->refused(failure_of(call->status, cluster_)), due);
 }
 
-void EtcdWire::unserved(const std::shared_ptr<Call>& call, Moment now, Due& due) {
+void EtcdWire::unserved(const std::shared_ptr<UnaryCall>& call, Moment now, Due& due) {
     if (!is_unsent(call->status)) call->lost();
     if (!call->cancelled) {
         call->trouble = failure_of(call->status, cluster_);
@@ -215,18 +215,19 @@ void EtcdWire::unserved(const std::shared_ptr<Call>& call, Moment now, Due& due)
     } else {
         call->in_vain.erase(call->member);
     }
-    const bool in_vain = call->in_vain.size() >= cluster_.members.size();
+    const bool in_vain = call->in_vain.size() >= cluster_.servers.size();
     if (call->is_overdue(now) || in_vain) return give_up(call, due);
     if (may_send(*call) && now >= members_.next()) return send(call, now);
     outbox_.push_back(call);
 }
 
 /// Because of what the last attempt met; when there was none, or nobody answered, for its time.
-void EtcdWire::give_up(const std::shared_ptr<Call>& call, Due& due) {
+void EtcdWire::give_up(const std::shared_ptr<UnaryCall>& call, Due& due) {
     finish(call, call->given_up(call->trouble ? *call->trouble : out_of_time()), due);
 }
 
-void EtcdWire::finish(const std::shared_ptr<Call>& call, std::optional<Failure> failure, Due& due) {
+void EtcdWire::finish(const std::shared_ptr<UnaryCall>& call, std::optional<Failure> failure,
+                      Due& due) {
     call->finish(std::move(failure), due);
     spent_.push_back(call);
 }
@@ -235,9 +236,9 @@ void EtcdWire::authenticate(Moment now) {
     if (std::exchange(authenticating_, true)) return;
     token_.clear();
     messages::AuthenticateRequest request;
-    request.set_name(cluster_.user);
-    request.set_password(cluster_.password);
-    send(std::make_shared<CallOf<messages::AuthenticateRequest>>(
+    request.set_name(cluster_.user.name);
+    request.set_password(cluster_.user.password);
+    send(std::make_shared<UnaryCallOf<messages::AuthenticateRequest>>(
              *this, now + cluster_.request_timeout, std::move(request),
              [this](auto answer) { authenticated(std::move(answer)); }),
          now);
@@ -248,7 +249,7 @@ void EtcdWire::authenticated(AnswerTo<messages::AuthenticateRequest> answer) {
     {
         const Lock lock(mutex_);
         authenticating_ = false;
-        known_ = answer.result.ok() || answer.refusal == Refusal::no_authority;
+        known_ = answer.result.ok() || answer.refusal == CallRefusal::no_authority;
         if (answer.result.ok()) token_ = answer.result.value().token();
         if (!known_) {
             // A password that is no longer right is not asked for again at once: each time costs

@@ -17,23 +17,15 @@
 #include "port/sentences.hpp"
 #include "port/wire.hpp"
 #include "stores/etcd/call.hpp"
-#include "stores/etcd/cluster.hpp"
-#include "stores/etcd/keep_alives.hpp"
 #include "stores/etcd/members.hpp"
-#include "stores/etcd/watches.hpp"
+#include "stores/etcd/streams.hpp"
 
 namespace holdfast::inline v0::etcd {
-
-/// What a request is asked with.
-struct Terms {
-    /// Unset: after request_timeout.
-    std::optional<Moment> deadline = std::nullopt;
-};
 
 /// The requests of one client, and its two streams, to one member after the other. All that comes
 /// back comes through one completion queue, which whoever waits empties for everybody: a lone
 /// caller pays for no change of thread.
-class EtcdWire final : public Wire, public Call::Owner {
+class EtcdWire final : public Wire, public UnaryCall::Owner {
 public:
     explicit EtcdWire(Cluster cluster);
     ~EtcdWire() override;
@@ -43,12 +35,12 @@ public:
     using AnswerTo = Answer<typename Method<Request>::Response>;
     /// Asks, of another member when one does not answer, until it is answered or its time is up. So
     /// it may be done twice: a request that must not be says so by what it compares. `answered` is
-    /// called once, as one of the callbacks of a turn.
+    /// called once, as one of the callbacks of a turn. Without a deadline it has request_timeout.
     template <class Request>
-    void submit(Request request, Callback<void(AnswerTo<Request>)> answered, Terms terms = {}) {
-        const Moment deadline = terms.deadline.value_or(default_deadline());
-        start(std::make_shared<CallOf<Request>>(*this, deadline, std::move(request),
-                                                std::move(answered)));
+    void submit(Request request, Callback<void(AnswerTo<Request>)> answered,
+                std::optional<Moment> deadline = std::nullopt) {
+        start(std::make_shared<UnaryCallOf<Request>>(*this, deadline.value_or(default_deadline()),
+                                                     std::move(request), std::move(answered)));
     }
 
     /// As submit(), on the stream of keep-alives. They are answered in order.
@@ -78,23 +70,25 @@ private:
     std::chrono::milliseconds patience() const {
         return std::min(cluster_.connect_timeout, cluster_.request_timeout / 2);
     }
-    bool is_silent(const Call& call, Moment now) const { return now >= call.sent + patience(); }
+    bool is_silent(const UnaryCall& call, Moment now) const {
+        return now >= call.sent + patience();
+    }
     std::optional<Moment> earliest(std::optional<Moment> until) const;
     void serve(Moment now, Due& due);
     void expire(Moment now, Due& due);
     void renew_streams(Moment now);
 
-    void start(const std::shared_ptr<Call>& call);
-    void send(const std::shared_ptr<Call>& call, Moment now);
-    void attempted(const std::shared_ptr<Call>& call, Due& due) override;
-    void unserved(const std::shared_ptr<Call>& call, Moment now, Due& due);
-    void give_up(const std::shared_ptr<Call>& call, Due& due);
-    void finish(const std::shared_ptr<Call>& call, std::optional<Failure> failure, Due& due);
+    void start(const std::shared_ptr<UnaryCall>& call);
+    void send(const std::shared_ptr<UnaryCall>& call, Moment now);
+    void attempted(const std::shared_ptr<UnaryCall>& call, Due& due) override;
+    void unserved(const std::shared_ptr<UnaryCall>& call, Moment now, Due& due);
+    void give_up(const std::shared_ptr<UnaryCall>& call, Due& due);
+    void finish(const std::shared_ptr<UnaryCall>& call, std::optional<Failure> failure, Due& due);
     Failure out_of_time() const { return timed_out(cluster_.shown(), cluster_.request_timeout); }
 
     void send_outbox(Moment now);
-    bool may_send() const { return cluster_.user.empty() || known_; }
-    bool may_send(const Call& call) const { return may_send() || call.proves_user; }
+    bool may_send() const { return cluster_.user.name.empty() || known_; }
+    bool may_send(const UnaryCall& call) const { return may_send() || call.proves_user; }
     void authenticate(Moment now);
     void authenticated(AnswerTo<messages::AuthenticateRequest> answer);
     static void require_leader(grpc::ClientContext& context);
@@ -108,10 +102,10 @@ private:
     grpc::CompletionQueue queue_;
     grpc::Alarm alarm_;
 
-    std::set<std::shared_ptr<Call>> under_way_;
-    std::deque<std::shared_ptr<Call>> outbox_;  ///< to be sent when that is possible
+    std::set<std::shared_ptr<UnaryCall>> under_way_;
+    std::deque<std::shared_ptr<UnaryCall>> outbox_;  ///< to be sent when that is possible
     /// Done with. What freeing them costs is paid while the next one is under way.
-    std::vector<std::shared_ptr<Call>> spent_;
+    std::vector<std::shared_ptr<UnaryCall>> spent_;
     bool closed_ = false;
 
     std::string token_;

@@ -63,34 +63,34 @@ bool is_about_tls(const grpc::Status& status) {
 
 }  // namespace
 
-Refusal refusal_of(const grpc::Status& status) {
+CallRefusal refusal_of(const grpc::Status& status) {
     switch (status.error_code()) {
         case StatusCode::OK:
-            return Refusal::none;
+            return CallRefusal::none;
         case StatusCode::UNAUTHENTICATED:
-            return Refusal::token_over;
+            return CallRefusal::token_over;
         case StatusCode::PERMISSION_DENIED:
-            return Refusal::denied;
+            return CallRefusal::denied;
         case StatusCode::INVALID_ARGUMENT:
             return says(status, "revision of auth store is old") ||
                            says(status, "user name is empty")
-                       ? Refusal::token_over
-                       : Refusal::final;
+                       ? CallRefusal::token_over
+                       : CallRefusal::final;
         case StatusCode::NOT_FOUND:
-            return says(status, "lease") ? Refusal::lease_not_found : Refusal::final;
+            return says(status, "lease") ? CallRefusal::lease_not_found : CallRefusal::final;
         case StatusCode::FAILED_PRECONDITION:
-            if (says(status, "authentication is not enabled")) return Refusal::no_authority;
-            return says(status, "not leader") || says(status, "for learner") ? Refusal::unserved
-                                                                             : Refusal::final;
+            if (says(status, "authentication is not enabled")) return CallRefusal::no_authority;
+            return says(status, "not leader") || says(status, "for learner") ? CallRefusal::unserved
+                                                                             : CallRefusal::final;
         case StatusCode::UNAVAILABLE:
         case StatusCode::CANCELLED:
         case StatusCode::DEADLINE_EXCEEDED:
         case StatusCode::UNKNOWN:
         case StatusCode::INTERNAL:
         case StatusCode::ABORTED:
-            return Refusal::unserved;
+            return CallRefusal::unserved;
         default:
-            return Refusal::final;
+            return CallRefusal::final;
     }
 }
 
@@ -118,7 +118,7 @@ Failure unproved(const Cluster& cluster) {
 
 Failure failure_of(const grpc::Status& status, const Cluster& cluster) {
     const std::string who = cluster.shown() + ": ";
-    const std::string said = net::without_secret(status.error_message(), cluster.password);
+    const std::string said = net::without_secret(status.error_message(), cluster.user.password);
     for (const Meaning& meaning : meanings) {
         if (!says(status, meaning.said)) continue;
         return {meaning.code, Effect::none, who + std::string(meaning.sentence)};
@@ -130,7 +130,7 @@ Failure failure_of(const grpc::Status& status, const Cluster& cluster) {
                     (tls ? "the certificates (tls_ca, tls_cert, tls_key)"
                          : "that they run, and host and port")};
     }
-    if (refusal_of(status) == Refusal::unserved && !is_of_member(status)) {
+    if (refusal_of(status) == CallRefusal::unserved && !is_of_member(status)) {
         return {errc::unreachable, Effect::none,
                 who + "the connection broke (" + said + "); check its members"};
     }

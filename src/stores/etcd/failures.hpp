@@ -5,12 +5,12 @@
 #include <cstdint>
 
 #include "port/failure.hpp"
-#include "stores/etcd/cluster.hpp"
+#include "stores/etcd/members.hpp"
 
 namespace holdfast::inline v0::etcd {
 
 /// What becomes of a request that was not served.
-enum class Refusal : std::uint8_t {
+enum class CallRefusal : std::uint8_t {
     none,             ///< it was
     unserved,         ///< another member may do it
     token_over,       ///< the user has to be proved again
@@ -19,7 +19,7 @@ enum class Refusal : std::uint8_t {
     lease_not_found,  ///< the lease that it names is over
     final,            ///< it would be refused by everybody
 };
-Refusal refusal_of(const grpc::Status& status);
+CallRefusal refusal_of(const grpc::Status& status);
 
 /// Whether a member says so itself: it is there, but cannot serve just now, as in an election.
 bool is_of_member(const grpc::Status& status);

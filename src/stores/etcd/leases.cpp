@@ -4,8 +4,9 @@
 #include <memory>
 #include <utility>
 
-#include "stores/etcd/proof.hpp"
-#include "stores/etcd/protocol.hpp"
+#include "port/pending.hpp"
+#include "stores/etcd/transactions.hpp"
+#include "stores/listed/awaited.hpp"
 
 namespace holdfast::inline v0::etcd {
 
@@ -24,80 +25,96 @@ constexpr auto shortest_interest = 500ms;
 /// How long a client that is closed waits for its leases to be given back.
 constexpr auto goodbye_time = 100ms;
 
-/// Keeps a lease alive and proves it by a read, again until both are of one term.
-class Keeping : public std::enable_shared_from_this<Keeping> {
+messages::LeaseRevokeRequest revocation_of(std::int64_t id) {
+    messages::LeaseRevokeRequest request;
+    request.set_id(id);
+    return request;
+}
+
+}  // namespace
+
+/// See Leases::keep().
+class Leases::Keeping : public std::enable_shared_from_this<Keeping> {
 public:
-    /// Told whether it is there still.
-    using Done = Callback<void(Protocol&, Result<bool>)>;
+    Keeping(Leases& leases, std::vector<std::int64_t> ids, std::vector<messages::TxnRequest> looks,
+            Moment deadline, Kept kept)
+        : leases_(leases),
+          ids_(std::move(ids)),
+          looks_(std::move(looks)),
+          deadline_(deadline),
+          kept_(std::move(kept)) {}
 
-    Keeping(std::int64_t lease, std::string key, Moment deadline, Done done)
-        : lease_(lease), key_(std::move(key)), deadline_(deadline), done_(std::move(done)) {}
-
-    void ask(Protocol& protocol) {
+    void ask() {
         proof_ = {};
-        awaited_ = 2;
-        protocol.leases.keep_alive(
-            lease_,
-            [self = shared_from_this()](Protocol& alive, const Result<std::optional<Kept>>& kept) {
-                self->was_kept(kept);
-                self->one_answered(alive);
-            });
-        messages::RangeRequest request;
-        request.set_key(key_);
-        request.set_keys_only(true);
-        protocol.submit(std::move(request),
-                        [self = shared_from_this()](Protocol& alive, const Read& answer) {
-                            self->was_read(answer);
-                            self->one_answered(alive);
-                        },
-                        {.deadline = deadline_});
+        proved_.clear();
+        answers_.assign(looks_.size(), {});
+        awaited_.expect(ids_.size() + looks_.size());
+        for (const std::int64_t id : ids_) keep_alive(id);
+        for (std::size_t i = 0; i < looks_.size(); ++i) look(i);
     }
 
 private:
-    using Kept = KeepAlives::Kept;
-    using Read = EtcdWire::AnswerTo<messages::RangeRequest>;
-
-    void was_kept(const Result<std::optional<Kept>>& kept) {
-        if (!kept.ok()) {
-            failure_ = kept.failure();
-        } else if (!kept.value()) {
-            over_ = true;
-        } else {
-            proof_.add(kept.value()->sent, kept.value()->term);
-        }
+    void keep_alive(std::int64_t id) {
+        leases_.wire_.keep_alive(id, leases_.while_owned([self = shared_from_this(), id](
+                                                             const Result<KeepAlives::Kept>& kept) {
+            const bool over = kept.ok() && kept.value().ttl == 0s;
+            if (over) self->leases_.over(id);
+            const bool last = self->awaited_.is_last([&] {
+                if (!kept.ok()) {
+                    self->failure_ = kept.failure();
+                } else if (!over) {
+                    self->proof_.add(kept.value().sent, kept.value().term);
+                    self->proved_.push_back(id);
+                }
+            });
+            if (last) self->all_answered();
+        }));
     }
 
-    void was_read(const Read& answer) {
-        if (!answer.result.ok()) {
-            failure_ = answer.result.failure();
-        } else {
-            proof_.add(answer.sent, answer.result.value().header().raft_term());
-        }
+    void look(std::size_t index) {
+        using Answer = EtcdWire::AnswerTo<messages::TxnRequest>;
+        leases_.wire_.submit(messages::TxnRequest(looks_[index]),
+                             leases_.while_owned([self = shared_from_this(), index](Answer answer) {
+                                 const bool last = self->awaited_.is_last([&] {
+                                     if (!answer.result.ok()) {
+                                         self->failure_ = answer.result.failure();
+                                         return;
+                                     }
+                                     self->answers_[index] = std::move(answer.result).value();
+                                     self->proof_.add(answer.sent,
+                                                      self->answers_[index].header().raft_term());
+                                 });
+                                 if (last) self->all_answered();
+                             }),
+                             deadline_);
     }
 
-    void one_answered(Protocol& protocol) {
-        if (--awaited_ > 0) return;
-        if (over_) return done_(protocol, false);
-        if (failure_) return done_(protocol, *failure_);
-        if (const auto since = proof_.since()) {
-            protocol.leases.proved(lease_, *since);
-            return done_(protocol, true);
-        }
-        if (BootClock::now() < deadline_) return ask(protocol);
-        done_(protocol, unproved(protocol.cluster()));
+    void all_answered() {
+        if (failure_) return kept_(*failure_);
+        const auto since = proof_.since();
+        if (!since && BootClock::now() < deadline_) return ask();
+        if (!since) return kept_(unproved(leases_.wire_.cluster()));
+        for (const std::int64_t id : proved_) leases_.book_.heard(id, *since);
+        kept_(std::move(answers_));
     }
 
-    const std::int64_t lease_;
-    const std::string key_;
+    Leases& leases_;
+    const std::vector<std::int64_t> ids_;
+    const std::vector<messages::TxnRequest> looks_;
     const Moment deadline_;
-    const Done done_;
-    Proof proof_;
-    int awaited_ = 0;
-    bool over_ = false;
+    const Kept kept_;
+    listed::Awaited awaited_;
+    LeaseProof proof_;
+    std::vector<std::int64_t> proved_;  ///< if all is of one term
+    std::vector<messages::TxnResponse> answers_;
     std::optional<Failure> failure_;
 };
 
-}  // namespace
+void Leases::keep(std::vector<std::int64_t> ids, std::vector<messages::TxnRequest> looks,
+                  Moment deadline, Kept kept) {
+    std::make_shared<Keeping>(*this, std::move(ids), std::move(looks), deadline, std::move(kept))
+        ->ask();
+}
 
 void Leases::want(std::chrono::milliseconds lease, const std::string& key, Wanted wanted) {
     const auto known = find(lease);
@@ -121,88 +138,67 @@ void Leases::get(std::chrono::seconds ttl, const std::string& key) {
     if (!known) return grant(ttl);
     if (BootClock::now() >= known->end()) {
         // The servers may still have it, and an enter with it may be on its way.
-        revoke(known->id);
+        wire_.submit(revocation_of(known->id), [](const auto&) {});
         over(known->id);
         return grant(ttl);
     }
-    const Moment deadline = BootClock::now() + protocol_.cluster().request_timeout;
-    const auto kept_or_not = [this, ttl](Protocol&, const Result<bool>& kept) {
-        if (!kept.ok()) return book_.failed(ttl, kept.failure());
-        const auto present = book_.find(ttl);
-        if (!kept.value() || !present) return grant(ttl);
-        book_.got(ttl, *present);
-    };
-    std::make_shared<Keeping>(known->id, key, deadline, kept_or_not)->ask(protocol_);
+    messages::TxnRequest look;
+    *look.add_success() = read_key(key);
+    keep({known->id}, {look}, BootClock::now() + wire_.cluster().request_timeout,
+         [this, ttl](const Result<std::vector<messages::TxnResponse>>& kept) {
+             if (!kept.ok()) return book_.failed(ttl, kept.failure());
+             const auto present = book_.find(ttl);
+             present ? book_.got(ttl, *present) : grant(ttl);
+         });
 }
 
 void Leases::grant(std::chrono::seconds ttl) {
+    using Answer = EtcdWire::AnswerTo<messages::LeaseGrantRequest>;
     messages::LeaseGrantRequest request;
     request.set_ttl(ttl == guard_lease ? guard_time.count() : ttl.count());
-    protocol_.submit(std::move(request), [this, ttl](Protocol&, const auto& answer) {
-        if (!answer.result.ok()) {
-            // What it leaves behind is a lease without keys, which ends by itself.
-            Failure failure = answer.result.failure();
-            failure.effect = Effect::none;
-            return book_.failed(ttl, failure);
-        }
-        const auto& granted = answer.result.value();
-        book_.got(ttl, {.id = granted.id(),
-                        .ttl = std::chrono::seconds{granted.ttl()},
-                        .heard_at = answer.sent});
-    });
-}
-
-void Leases::keep_alive(std::int64_t id, Kept kept) {
-    protocol_.wire().keep_alive(id,
-                                [this, weak = protocol_.weak_from_this(), id,
-                                 kept = std::move(kept)](const Result<KeepAlives::Kept>& result) {
-                                    const auto alive = weak.lock();
-                                    if (!alive) return;
-                                    if (!result.ok()) return kept(*alive, result.failure());
-                                    if (result.value().ttl == 0s) {
-                                        over(id);
-                                        return kept(*alive, std::optional<KeepAlives::Kept>{});
-                                    }
-                                    kept(*alive, std::optional(result.value()));
-                                });
+    wire_.submit(std::move(request), while_owned([this, ttl](const Answer& answer) {
+                     if (!answer.result.ok()) {
+                         // What it leaves behind is a lease without keys, which ends by itself.
+                         Failure failure = answer.result.failure();
+                         failure.effect = Effect::none;
+                         return book_.failed(ttl, failure);
+                     }
+                     const auto& granted = answer.result.value();
+                     book_.got(ttl, {.id = granted.id(),
+                                     .ttl = std::chrono::seconds{granted.ttl()},
+                                     .heard_at = answer.sent});
+                 }));
 }
 
 void Leases::over(std::int64_t id) {
     book_.forget(id);
-    protocol_.lines.session_over(id);
-}
-
-void Leases::revoke(std::int64_t id) {
-    messages::LeaseRevokeRequest request;
-    request.set_id(id);
-    protocol_.wire().submit(std::move(request), [](const auto&) {});
+    if (const auto owner = owner_.lock()) owner->lease_over(id);
 }
 
 Moment Leases::end_of_interest(std::int64_t id) const {
     const Moment now = BootClock::now();
-    const Moment latest = now + protocol_.cluster().request_timeout;
+    const Moment latest = now + wire_.cluster().request_timeout;
     const auto known = find_by_id(id);
     // One answer may be on its way.
     return known ? std::min(latest, std::max(known->end(), now + shortest_interest)) : latest;
 }
 
 void Leases::give_back() noexcept try {
-    EtcdWire& wire = protocol_.wire();
     const Moment until = BootClock::now() + goodbye_time;
-    const auto flight = std::make_shared<Flight<bool>>(wire);
+    const auto flight = std::make_shared<Flight<bool>>(wire_);
     Pending<bool> answered(flight, until);
-    const auto left = std::make_shared<std::size_t>(0);
-    for (const Lease& lease : book_.all()) {
-        ++*left;
-        messages::LeaseRevokeRequest request;
-        request.set_id(lease.id);
-        wire.submit(std::move(request),
-                    [flight, left](const auto&) {
-                        if (--*left == 0) flight->complete(true);
-                    },
-                    {.deadline = until});
+    const std::vector<Lease> leases = book_.all();
+    const auto awaited = std::make_shared<listed::Awaited>();
+    awaited->expect(leases.size());
+    for (const Lease& lease : leases) {
+        wire_.submit(
+            revocation_of(lease.id),
+            [flight, awaited](const auto&) {
+                if (awaited->is_last([] {})) flight->complete(true);
+            },
+            until);
     }
-    if (*left > 0 && !inside_callback()) static_cast<void>(std::move(answered).get());
+    if (!leases.empty() && !inside_callback()) static_cast<void>(std::move(answered).get());
 } catch (const std::exception&) {
     // They end by themselves.
 }

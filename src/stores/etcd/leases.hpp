@@ -2,26 +2,36 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <holdfast/callback.hpp>
 
 #include "port/failure.hpp"
-#include "stores/etcd/keep_alives.hpp"
+#include "stores/etcd/etcd_wire.hpp"
 #include "stores/etcd/lease_book.hpp"
 
 namespace holdfast::inline v0::etcd {
-
-class Protocol;
 
 /// The leases of one client, one for each duration: granted when it is first wanted, kept alive,
 /// and given back.
 /// Threads: all members may be called from any thread.
 class Leases {
 public:
-    /// Which owns this, and is told when a lease is over.
-    explicit Leases(Protocol& protocol) : protocol_(protocol) {}
+    /// Whoever owns this and the wire. When it is gone, nobody is called back.
+    class Owner {
+    public:
+        virtual ~Owner() = default;
+        /// All that came with it is gone.
+        virtual void lease_over(std::int64_t id) = 0;
+    };
+
+    explicit Leases(EtcdWire& wire) : wire_(wire) {}
+    /// Before anything else.
+    void belong_to(const std::weak_ptr<Owner>& owner) { owner_ = owner; }
 
     using Wanted = LeaseBook::Wanted;
     std::optional<Lease> find(std::chrono::milliseconds lease) const {
@@ -39,12 +49,12 @@ public:
     /// The servers do not know that one, which is of no contender.
     void forget_for_guard(std::int64_t id) { book_.forget(id); }
 
-    /// Asks the servers to keep it. `kept` is told when and by whom, or nothing when it is over. It
-    /// counts when it was proved: see Proof.
-    using Kept = Callback<void(Protocol&, Result<std::optional<KeepAlives::Kept>>)>;
-    void keep_alive(std::int64_t id, Kept kept);
-    void proved(std::int64_t id, Moment since) { book_.heard(id, since); }
-    /// All that came with it is gone.
+    /// Asks the servers to keep these, and looks at something at the same time, which proves that
+    /// they were kept: see LeaseProof. Both again until they are of one term. Of those that are
+    /// over, the owner is told before `kept` is, with the answers to the looks.
+    using Kept = Callback<void(Result<std::vector<messages::TxnResponse>>)>;
+    void keep(std::vector<std::int64_t> ids, std::vector<messages::TxnRequest> looks,
+              Moment deadline, Kept kept);
     void over(std::int64_t id);
 
     /// When it is not worthwhile any more to ask for the end of what is bound to that lease: it
@@ -54,11 +64,20 @@ public:
     void give_back() noexcept;
 
 private:
+    class Keeping;
+
+    /// `told` for an answer, unless the owner is gone by then.
+    template <class Told>
+    auto while_owned(Told told) const {
+        return [weak = owner_, told = std::move(told)](auto answer) mutable {
+            if (const auto owner = weak.lock()) told(std::move(answer));
+        };
+    }
     void get(std::chrono::seconds ttl, const std::string& key);
     void grant(std::chrono::seconds ttl);
-    void revoke(std::int64_t id);
 
-    Protocol& protocol_;
+    EtcdWire& wire_;
+    std::weak_ptr<Owner> owner_;
     LeaseBook book_;
 };
 

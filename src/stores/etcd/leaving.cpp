@@ -35,7 +35,7 @@ void end_hold(Protocol& protocol, const Incarnation& place, const Nonce& nonce,
             return flight->complete(perhaps_done(alive.cluster().shown()));
         flight->complete(Standing{.state = was_there ? State::admitted : State::gone});
     };
-    protocol.submit(std::move(request), ended, {.deadline = until});
+    protocol.submit(std::move(request), ended, until);
 }
 
 /// Ends exactly this incarnation, and finds out where it stood.
@@ -46,21 +46,21 @@ void end_place(Protocol& protocol, const Incarnation& place, const Nonce& nonce,
     *request.add_compare() = made_by(place.node, place.made_by);
     *request.add_success() = list(start, place.made_by);
     *request.add_success() = delete_key(place.node);
-    protocol.submit(std::move(request),
-                    [place, nonce, start, flight](Protocol& alive, const Answer& answer) {
-                        if (!answer.result.ok()) return flight->complete(answer.result.failure());
-                        const auto& response = answer.result.value();
-                        alive.slots.give_back(nonce);
-                        if (!response.succeeded()) {
-                            if (answer.repeated)
-                                return flight->complete(perhaps_done(alive.cluster().shown()));
-                            return flight->complete(Standing{});
-                        }
-                        const auto& pairs = response.responses(0).response_range().kvs();
-                        flight->complete(
-                            Standing{.state = listed::state_in(line_in(pairs, start), place.node)});
-                    },
-                    {.deadline = protocol.leases.end_of_interest(place.session)});
+    protocol.submit(
+        std::move(request),
+        [place, nonce, start, flight](Protocol& alive, const Answer& answer) {
+            if (!answer.result.ok()) return flight->complete(answer.result.failure());
+            const auto& response = answer.result.value();
+            alive.slots.give_back(nonce);
+            if (!response.succeeded()) {
+                if (answer.repeated) return flight->complete(perhaps_done(alive.cluster().shown()));
+                return flight->complete(Standing{});
+            }
+            const auto& pairs = response.responses(0).response_range().kvs();
+            flight->complete(
+                Standing{.state = listed::state_in(line_in(pairs, start), place.node)});
+        },
+        protocol.leases.end_of_interest(place.session));
 }
 
 /// All keys with the nonce in the list of a line.
@@ -109,7 +109,8 @@ void leave_unanswered(Protocol& protocol, const Ticket& ticket, const LeaveFligh
         alive->submit(
             std::move(request), [ticket, start, id, flight](Protocol& later, const Answer& answer) {
                 // Whoever asked tries again, with another one.
-                if (answer.refusal == Refusal::lease_not_found) later.leases.forget_for_guard(id);
+                if (answer.refusal == CallRefusal::lease_not_found)
+                    later.leases.forget_for_guard(id);
                 if (!answer.result.ok()) return flight->complete(answer.result.failure());
                 const auto& pairs = answer.result.value().responses(1).response_range().kvs();
                 end_found(later, line_in(pairs, start), ticket.nonce, flight);

@@ -1,14 +1,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "port/contender.hpp"
 #include "stores/etcd/etcd.pb.h"
-#include "stores/listed/neighbour.hpp"
+#include "stores/listed/judgement.hpp"
 
 namespace holdfast::inline v0::etcd {
 
@@ -39,5 +42,25 @@ std::optional<Neighbour> neighbour_of(const messages::KeyValue& pair, std::strin
 using Pairs = google::protobuf::RepeatedPtrField<messages::KeyValue>;
 /// Those among them, in order.
 std::vector<Neighbour> line_in(const Pairs& pairs, std::string_view start);
+
+/// Small numbers that tell the contenders of one client from each other in their keys, and are used
+/// again: a server remembers every key that there ever was until it is compacted, and reads through
+/// all of a line's to list it.
+/// Threads: all members may be called from any thread.
+class Slots {
+public:
+    /// The one that this contender has, or has now.
+    std::uint64_t take(const Nonce& nonce);
+    /// It has no key any more, and will have none.
+    void give_back(const Nonce& nonce);
+    /// Its number is taken by what nobody knows of, and is not used again.
+    void retire(const Nonce& nonce);
+
+private:
+    std::mutex mutex_;
+    std::map<Nonce, std::uint64_t> taken_;
+    std::set<std::uint64_t> free_;
+    std::uint64_t next_ = 0;  ///< that was never taken
+};
 
 }  // namespace holdfast::inline v0::etcd

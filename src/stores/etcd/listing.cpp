@@ -5,6 +5,7 @@
 
 #include "stores/etcd/protocol.hpp"
 #include "stores/etcd/transactions.hpp"
+#include "stores/listed/awaited.hpp"
 #include "stores/listed/note.hpp"
 
 namespace holdfast::inline v0::etcd {
@@ -58,18 +59,19 @@ private:
         for (const auto& [lease, left] : left_) {
             if (leases.size() < most_leases) leases.push_back(lease);
         }
-        awaited_ = leases.size();
         if (leases.empty()) return finish();
+        awaited_.expect(leases.size());
         for (const std::int64_t lease : leases) {
             messages::LeaseTimeToLiveRequest request;
             request.set_id(lease);
             protocol.submit(std::move(request), [self = shared_from_this(), lease](
                                                     Protocol&, const auto& answer) {
-                if (answer.result.ok()) {
+                const bool last = self->awaited_.is_last([&] {
+                    if (!answer.result.ok()) return;
                     const auto left = std::max<std::int64_t>(answer.result.value().ttl(), 0);
                     self->left_[lease] = std::chrono::seconds{left};
-                }
-                if (--self->awaited_ == 0) self->finish();
+                });
+                if (last) self->finish();
             });
         }
     }
@@ -120,7 +122,7 @@ private:
     const std::string prefix_;
     std::map<std::string, std::vector<Found>> lines_;
     std::map<std::int64_t, std::chrono::milliseconds> left_;  ///< of each lease
-    std::size_t awaited_ = 0;
+    listed::Awaited awaited_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <grpcpp/channel.h>
+#include <grpcpp/security/credentials.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -8,11 +9,32 @@
 #include <vector>
 
 #include "port/clock.hpp"
-#include "stores/etcd/channel.hpp"
-#include "stores/etcd/cluster.hpp"
+#include "stores/net/address.hpp"
 #include "stores/net/backoff.hpp"
 
 namespace holdfast::inline v0::etcd {
+
+/// The members of one etcd, and how they are used.
+struct Cluster : net::ServerList {
+    net::User user = {};
+};
+
+/// Throws Error with errc::bad_configuration. Reads the password's file, if one is named.
+Cluster cluster_of(const StoreUrl& url);
+
+/// How a member is reached.
+class Access {
+public:
+    /// Reads its certificates. Throws Error with errc::bad_configuration when one cannot be read.
+    explicit Access(const net::Address& member);
+
+    /// By a connection of its own, which is made when it is first used.
+    std::shared_ptr<grpc::Channel> connect() const;
+
+private:
+    net::Address member_;
+    std::shared_ptr<grpc::ChannelCredentials> credentials_;
+};
 
 /// Which member is asked, and on which connection: the route. One that fails is left for the next
 /// member; when all have failed, only after a while.

@@ -14,18 +14,41 @@ using Done = EtcdWire::AnswerTo<messages::TxnRequest>;
 
 }  // namespace
 
+void SingleFile::enter(const std::string& line, Callback<void()> go) {
+    {
+        const std::lock_guard guard(mutex_);
+        const auto [place, free] = waiting_.try_emplace(line);
+        if (!free) return place->second.push_back(std::move(go));
+    }
+    go();
+}
+
+void SingleFile::is_through(const std::string& line) {
+    Callback<void()> next;
+    {
+        const std::lock_guard guard(mutex_);
+        const auto found = waiting_.find(line);
+        if (found->second.empty()) {
+            waiting_.erase(found);
+            return;
+        }
+        next = std::move(found->second.front());
+        found->second.pop_front();
+    }
+    next();
+}
+
 void Protocol::connect(const std::string& prefix) {
     wire_.listen(weak_from_this());
+    leases.belong_to(weak_from_this());
     const auto flight = std::make_shared<Flight<bool>>(wire_);
-    messages::RangeRequest request;
-    request.set_key(prefix.empty() ? "holdfast" : prefix);
-    request.set_keys_only(true);
-    submit(std::move(request), [flight](Protocol&, const Listed& answer) {
-        // That a user may not read this key does not mean that he may use none.
-        const bool known = answer.refusal == Refusal::denied;
-        if (!answer.result.ok() && !known) return flight->complete(answer.result.failure());
-        flight->complete(true);
-    });
+    submit(read_key(prefix.empty() ? "holdfast" : prefix).request_range(),
+           [flight](Protocol&, const Listed& answer) {
+               // That a user may not read this key does not mean that he may use none.
+               const bool known = answer.refusal == CallRefusal::denied;
+               if (!answer.result.ok() && !known) return flight->complete(answer.result.failure());
+               flight->complete(true);
+           });
     const auto connected = Pending<bool>(flight).get();
     if (!connected.ok()) throw Error(connected.failure().code, connected.failure().sentence);
 }
@@ -62,8 +85,7 @@ void Protocol::look(const Entrant& entrant, Depth depth,
 }
 
 void Protocol::watch(const Entrant& entrant) {
-    const auto events =
-        entrant.contender.capacity == all ? Watches::Events::end : Watches::Events::end_or_write;
+    const auto events = entrant.by_change ? Watches::Events::end_or_write : Watches::Events::end;
     for (const std::string& key : entrant.watched) wire_.watch(key, events, entrant.listed_at);
 }
 
@@ -81,10 +103,8 @@ void Protocol::tell_those_behind(const Entrant& entrant) {
 
 void Protocol::take_out_behind(const Entrant& entrant, const Neighbour& other,
                                Callback<void()> is_out) {
-    messages::TxnRequest request;
-    *request.add_compare() = made_by(entrant.node, static_cast<std::int64_t>(entrant.fence));
+    messages::TxnRequest request = deletion_of(entrant.incarnation());
     *request.add_compare() = made_by(other.node, other.order);
-    *request.add_success() = delete_key(entrant.node);
     submit(std::move(request), [told = std::move(is_out)](Protocol&, const Done& answer) {
         if (answer.result.ok() && answer.result.value().succeeded()) told();
     });
@@ -105,34 +125,24 @@ bool Protocol::is_over(const Removal& removal) const {
 }
 
 void Protocol::remove(const Removal& removal) {
-    messages::TxnRequest request;
-    *request.add_compare() = made_by(removal.incarnation.node, removal.incarnation.made_by);
-    *request.add_success() = delete_key(removal.incarnation.node);
-    submit(std::move(request), [removal](Protocol& alive, const Done& answer) {
-        const bool refused = answer.refusal != Refusal::none && answer.refusal != Refusal::unserved;
+    submit(deletion_of(removal.incarnation), [removal](Protocol& alive, const Done& answer) {
+        const bool refused =
+            answer.refusal != CallRefusal::none && answer.refusal != CallRefusal::unserved;
         if (!answer.result.ok() && !refused) return alive.lines.removal_unanswered(removal);
         if (answer.result.ok()) alive.slots.give_back(removal.nonce);
         alive.lines.was_removed(removal);
     });
 }
 
-void Protocol::stirred(const std::string& key, Watches::What what) {
-    using listed::NodeEvent;
-    lines.stir(key, what == Watches::What::ended ? NodeEvent::ended : NodeEvent::changed);
-}
-
 void Protocol::look_again(const std::string& key, std::int64_t since) {
-    messages::RangeRequest request;
-    request.set_key(key);
-    request.set_keys_only(true);
-    submit(std::move(request), [key, since](Protocol& alive, const Listed& answer) {
+    submit(read_key(key).request_range(), [key, since](Protocol& alive, const Listed& answer) {
         if (answer.result.ok()) {
             const auto& pairs = answer.result.value().kvs();
             if (!pairs.empty() && pairs[0].mod_revision() <= since) return;
         }
         alive.unwatch(key);
         const bool ended = answer.result.ok() && answer.result.value().kvs().empty();
-        alive.stirred(key, ended ? Watches::What::ended : Watches::What::written);
+        alive.stirred(key, ended ? listed::NodeEvent::ended : listed::NodeEvent::changed);
     });
 }
 

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <list>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -9,9 +13,7 @@
 #include "stores/etcd/etcd_wire.hpp"
 #include "stores/etcd/leases.hpp"
 #include "stores/etcd/line_keys.hpp"
-#include "stores/etcd/slots.hpp"
-#include "stores/etcd/turnstile.hpp"
-#include "stores/listed/protocol.hpp"
+#include "stores/listed/listed_store.hpp"
 
 namespace holdfast::inline v0::etcd {
 
@@ -20,11 +22,27 @@ using listed::Incarnation;
 using listed::Judgement;
 using listed::Removal;
 
+/// Lets contenders of one client into a line one after the other, in the order in which they were
+/// asked for: a server works on all requests of a connection at once.
+/// Threads: all members may be called from any thread.
+class SingleFile {
+public:
+    /// Calls `go` when all that came before it are through: at once when there are none.
+    void enter(const std::string& line, Callback<void()> go);
+    void is_through(const std::string& line);
+
+private:
+    std::mutex mutex_;
+    /// Of lines that somebody is about to come into: those behind it.
+    std::map<std::string, std::list<Callback<void()>>> waiting_;
+};
+
 /// etcd as one client uses it: a key for each contender, bound to the lease for its duration, which
 /// is the session that it comes with.
 /// Threads: all members may be called from any thread.
 class Protocol final : public listed::Protocol,
                        public Watches::Listener,
+                       public Leases::Owner,
                        public std::enable_shared_from_this<Protocol> {
 public:
     explicit Protocol(Cluster cluster) : wire_(std::move(cluster)) {}
@@ -32,8 +50,8 @@ public:
     /// Before anything else.
     void connect(const std::string& prefix);
 
-    Leases leases{*this};
-    Turnstile turnstile;
+    Leases leases{wire_};
+    SingleFile single_file;
     Slots slots;
 
     EtcdWire& wire() override { return wire_; }
@@ -55,18 +73,21 @@ public:
 
     /// `read(protocol, answer)` is called unless this is gone by then.
     template <class Request, class Read>
-    void submit(Request request, Read read, Terms terms = {}) {
+    void submit(Request request, Read read, std::optional<Moment> deadline = std::nullopt) {
         wire_.submit(
             std::move(request),
             [weak = weak_from_this(),
              read = std::move(read)](EtcdWire::AnswerTo<Request> answer) mutable {
                 if (const auto self = weak.lock()) read(*self, std::move(answer));
             },
-            terms);
+            deadline);
     }
 
-    void stirred(const std::string& key, Watches::What what) override;
+    void stirred(const std::string& key, listed::NodeEvent event) override {
+        lines.stir(key, event);
+    }
     void look_again(const std::string& key, std::int64_t since) override;
+    void lease_over(std::int64_t id) override { lines.session_over(id); }
 
     /// Never: events of different watches are not ordered when a client is slow, one revision can
     /// end two contenders of one lease, and keys are used again.

@@ -3,9 +3,9 @@
 #include <set>
 #include <utility>
 
-#include "stores/etcd/proof.hpp"
 #include "stores/etcd/protocol.hpp"
 #include "stores/etcd/transactions.hpp"
+#include "stores/listed/awaited.hpp"
 #include "stores/listed/note.hpp"
 #include "stores/listed/renewal.hpp"
 
@@ -19,13 +19,12 @@ using listed::Renewed;
 using State = Standing::State;
 
 /// Keeps the leases alive and looks at the contenders, at the same time, which proves that they
-/// were kept: see Proof. What was asked for before a later renewal of the same contender changes
-/// nothing.
+/// were kept: see LeaseProof. What was asked for before a later renewal of the same contender
+/// changes nothing.
 ///
 ///     all bound to the lease of this duration? ──▶ keep alive and look ──▶ standings
 ///        │                                          ▲       │
-///        └──▶ keep that one alive ──▶ bind ─────────┘       └─▶ again: another leader answered,
-///                                                               or a key is bound elsewhere
+///        └──▶ keep that one alive ──▶ bind ─────────┘       └─▶ again: a key is bound elsewhere
 class Renewing : public std::enable_shared_from_this<Renewing> {
 public:
     using RenewFlight = Flight<std::vector<Standing>>;
@@ -72,16 +71,16 @@ private:
     }
 
     /// As many as a server takes in one transaction, in each but the last.
-    void plan_looks() {
-        looks_.clear();
+    std::vector<messages::TxnRequest> plan_looks() {
+        std::vector<messages::TxnRequest> looks;
         for (const Look& look : looks_for(asked_)) {
-            if (looks_.empty() || looks_.back().success_size() >= most_operations) {
-                looks_.emplace_back();
+            if (looks.empty() || looks.back().success_size() >= most_operations) {
+                looks.emplace_back();
             }
-            *looks_.back().add_success() =
+            *looks.back().add_success() =
                 look.at == Look::At::node ? read(look.path) : list(look.path);
         }
-        answers_.assign(looks_.size(), {});
+        return looks;
     }
 
     /// What is answered to the look at it, and to all else in the same transaction.
@@ -95,15 +94,17 @@ private:
 
     /// They are asked to last for another time than before: each is bound to the lease for that.
     void bind_all(Protocol& protocol, std::int64_t lease) {
-        awaited_ = 1;
+        std::vector<Renewed*> unbound;
         for (Renewed& one : asked_) {
-            if (one.is_latest && (one.entrant.session != lease || one.entrant.unsettled)) {
-                protocol.lines.entrants.unsettle(one.entrant.nonce());
-                ++awaited_;
-                bind(protocol, one, lease);
-            }
+            const bool bound = one.entrant.session == lease && !one.entrant.unsettled;
+            if (one.is_latest && !bound) unbound.push_back(&one);
         }
-        one_bound(protocol);
+        if (unbound.empty()) return ask(protocol);
+        awaited_.expect(unbound.size());
+        for (Renewed* const one : unbound) {
+            protocol.lines.entrants.unsettle(one->entrant.nonce());
+            bind(protocol, *one, lease);
+        }
     }
 
     /// Only over what is known to have been written last: a copy of this that comes late finds that
@@ -121,20 +122,23 @@ private:
             [self = shared_from_this(), &one, lease](Protocol& alive, const Answer& answer) {
                 self->bound(alive, one, lease, answer);
             },
-            {.deadline = deadline_});
+            deadline_);
     }
 
     void bound(Protocol& protocol, Renewed& one, std::int64_t lease, const Answer& answer) {
-        if (!answer.result.ok()) {
-            failure_ = answer.result.failure();
-        } else if (answer.result.value().succeeded()) {
+        if (answer.result.ok() && answer.result.value().succeeded()) {
             settle(protocol, one, lease, answer.result.value().header().revision());
-        } else if (was_rewritten(answer.result.value(), one.entrant) && is_latest(protocol, one)) {
+        } else if (answer.result.ok() && was_rewritten(answer.result.value(), one.entrant) &&
+                   is_latest(protocol, one)) {
             const auto& pair = answer.result.value().responses(0).response_range().kvs(0);
             one.entrant.written_at = pair.mod_revision();
             return bind(protocol, one, lease);
         }
-        one_bound(protocol);
+        const bool last = awaited_.is_last([&] {
+            if (!answer.result.ok()) failure_ = answer.result.failure();
+        });
+        if (!last) return;
+        failure_ ? flight_->complete(*failure_) : ask(protocol);
     }
 
     /// By an earlier copy of a request to bind it, or by what tells that it is admitted.
@@ -158,58 +162,20 @@ private:
         protocol.lines.entrants.moved(one.entrant.nonce(), lease, written_at);
     }
 
-    void one_bound(Protocol& protocol) {
-        if (--awaited_ > 0) return;
-        if (failure_) return flight_->complete(*failure_);
-        ask(protocol);
-    }
-
     void ask(Protocol& protocol) {
-        kept_.clear();
-        proof_ = {};
         std::set<std::int64_t> leases;
         for (const Renewed& one : asked_) leases.insert(one.entrant.session);
-        plan_looks();
-        awaited_ = leases.size() + looks_.size();
-        for (const std::int64_t lease : leases) keep_alive(protocol, lease);
-        for (std::size_t i = 0; i < looks_.size(); ++i) look(protocol, i);
+        protocol.leases.keep({leases.begin(), leases.end()}, plan_looks(), deadline_,
+                             [self = shared_from_this(), weak = protocol.weak_from_this()](
+                                 Result<std::vector<messages::TxnResponse>> kept) {
+                                 if (!kept.ok()) return self->flight_->complete(kept.failure());
+                                 self->answers_ = std::move(kept).value();
+                                 if (const auto alive = weak.lock()) self->answered(*alive);
+                             });
     }
 
-    void keep_alive(Protocol& protocol, std::int64_t lease) {
-        protocol.leases.keep_alive(
-            lease, [self = shared_from_this(), lease](
-                       Protocol& alive, const Result<std::optional<KeepAlives::Kept>>& kept) {
-                if (!kept.ok()) {
-                    self->failure_ = kept.failure();
-                } else if (kept.value()) {
-                    self->proof_.add(kept.value()->sent, kept.value()->term);
-                    self->kept_.push_back(lease);
-                }
-                self->one_answered(alive);
-            });
-    }
-
-    void look(Protocol& protocol, std::size_t request) {
-        protocol.submit(looks_[request],
-                        [self = shared_from_this(), request](Protocol& alive, Answer answer) {
-                            if (answer.result.ok()) {
-                                self->answers_[request] = std::move(answer.result).value();
-                                const auto& header = self->answers_[request].header();
-                                self->proof_.add(answer.sent, header.raft_term());
-                            } else {
-                                self->failure_ = answer.result.failure();
-                            }
-                            self->one_answered(alive);
-                        },
-                        {.deadline = deadline_});
-    }
-
-    void one_answered(Protocol& protocol) {
-        if (--awaited_ > 0) return;
-        if (failure_) return flight_->complete(*failure_);
-        const auto since = proof_.since();
-        if (!since || is_bound_elsewhere(protocol)) return again(protocol);
-        for (const std::int64_t lease : kept_) protocol.leases.proved(lease, *since);
+    void answered(Protocol& protocol) {
+        if (is_bound_elsewhere(protocol)) return again(protocol);
         for (const Renewed& one : asked_) standings_[one.ticket] = standing_of(protocol, one);
         flight_->complete(std::move(standings_));
     }
@@ -277,11 +243,8 @@ private:
     const Moment deadline_;
     std::vector<Standing> standings_;
     std::vector<Renewed> asked_;
-    std::vector<messages::TxnRequest> looks_;
     std::vector<messages::TxnResponse> answers_;
-    std::vector<std::int64_t> kept_;  ///< leases
-    Proof proof_;
-    std::size_t awaited_ = 0;
+    listed::Awaited awaited_;  ///< to the requests that bind
     std::optional<Failure> failure_;
 };
 

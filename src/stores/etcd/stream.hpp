@@ -8,10 +8,13 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
-#include "stores/etcd/arrival.hpp"
+#include "port/clock.hpp"
+#include "stores/etcd/call.hpp"
+#include "stores/net/backoff.hpp"
 
 namespace holdfast::inline v0::etcd {
 
@@ -21,6 +24,9 @@ struct Break {
     std::uint64_t route;  ///< see Members
 };
 
+template <class Request, class Response>
+class Streaming;
+
 /// One stream of messages to and from one member, until it breaks. It lives until the queue has
 /// brought back all that is under way.
 /// Threads: everything with the wire's lock held.
@@ -29,14 +35,9 @@ class Stream : public std::enable_shared_from_this<Stream<Request, Response>> {
 public:
     using Due = Arrival::Due;
 
-    /// Called with the wire's lock held; it must outlive the stream, or let go of it.
-    class Listener {
-    public:
-        virtual ~Listener() = default;
-        virtual void received(const Response& message, Due& due) = 0;
-        virtual void broke(const grpc::Status& status, Due& due) = 0;
-    };
+    using Listener = Streaming<Request, Response>;
 
+    /// Who listens must outlive the stream, or let go of it.
     Stream(Listener& listener, std::uint64_t route) : listener_(&listener), route_(route) {}
 
     grpc::ClientContext& context() { return context_; }
@@ -116,8 +117,8 @@ private:
         begin(ended_);
         call_->Finish(&status_, &ended_);
     }
-    void have_ended(bool, Due& due) {
-        if (!is_given_up()) listener_->broke(status_, due);
+    void have_ended(bool, Due&) {
+        if (!is_given_up()) listener_->broke(status_);
     }
 
     Listener* listener_;
@@ -132,6 +133,61 @@ private:
     Operation read_{*this, &Stream::have_read};
     Operation written_{*this, &Stream::have_written};
     Operation ended_{*this, &Stream::have_ended};
+};
+
+/// What a client asks on a stream, and again on the next one when that has broken.
+/// Threads: everything with the wire's lock held.
+template <class Request, class Response>
+class Streaming {
+public:
+    using OneStream = Stream<Request, Response>;
+    using Due = Arrival::Due;
+
+    virtual ~Streaming() = default;
+
+    /// Whether a stream is needed, and there is none.
+    bool wants_stream() const { return !stream_ && has_work(); }
+    /// Everything is asked again on this one.
+    void use(std::shared_ptr<OneStream> stream) {
+        stream_ = std::move(stream);
+        ask_all();
+    }
+    /// The stream is not to be trusted any more.
+    void drop_stream() {
+        if (stream_) stream_->give_up();
+        stream_.reset();
+        dropped();
+    }
+    /// Whom the present one is with: see Members.
+    std::optional<std::uint64_t> route() const {
+        return stream_ ? std::optional(stream_->route()) : std::nullopt;
+    }
+
+    /// No stream is opened before: something was refused on the last one.
+    Moment next() const noexcept { return refusals_.next(); }
+    void refused(Moment now) { refusals_.failed(now); }
+
+    virtual void received(const Response& message, Due& due) = 0;
+    void broke(const grpc::Status& status) {
+        break_ = {status, stream_->route()};
+        drop_stream();
+    }
+    /// Whether the stream has broken since this was last asked, and by what.
+    std::optional<Break> take_break() { return std::exchange(break_, std::nullopt); }
+
+protected:
+    virtual bool has_work() const = 0;
+    virtual void ask_all() = 0;
+    /// Nothing more is answered of what was asked until now.
+    virtual void dropped() = 0;
+
+    void was_served() noexcept { refusals_.succeeded(); }
+
+    std::shared_ptr<OneStream> stream_;
+
+private:
+    std::optional<Break> break_;
+    net::Backoff refusals_;
 };
 
 }  // namespace holdfast::inline v0::etcd

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "stores/etcd/line_keys.hpp"
+#include "stores/listed/entrants.hpp"
 
 namespace holdfast::inline v0::etcd {
 
@@ -27,9 +28,14 @@ messages::Compare none_since(const std::string& start, std::int64_t revision);
 messages::RequestOp put(std::string key, std::string value, std::int64_t lease);
 messages::RequestOp delete_key(std::string key);
 messages::RequestOp read(std::string key);
+/// Without its value.
+messages::RequestOp read_key(std::string key);
 /// All that begin like this, in the order in which they came; up to that revision, if one is given.
 messages::RequestOp list(const std::string& start, std::int64_t up_to = 0);
 /// The last of them, so many, the last one first.
 messages::RequestOp list_last(int count, const std::string& start, std::int64_t up_to = 0);
+
+/// Ends exactly this incarnation: a copy that comes late does not end the next one with its key.
+messages::TxnRequest deletion_of(const listed::Incarnation& incarnation);
 
 }  // namespace holdfast::inline v0::etcd

@@ -26,6 +26,20 @@ std::uint64_t from_place(std::string_view place) {
     return ticket;
 }
 
+/// Where a client's waiter stands, as index_key() has it.
+struct Indexed {
+    ResourceId line{};
+    std::uint64_t ticket = 0;
+};
+
+Indexed indexed(std::string_view value) {
+    Indexed where;
+    std::memcpy(where.line.data(), value.data(), where.line.size());
+    std::memcpy(&where.ticket, value.data() + where.line.size(), sizeof where.ticket);
+    where.ticket = __builtin_bswap64(where.ticket);
+    return where;
+}
+
 Standing admitted(std::uint64_t fence) {
     return {.state = Standing::State::admitted, .fence = fence};
 }
@@ -153,21 +167,19 @@ Standing Ledger::standing(const Ticket& ticket) {
         if (held->fixed.phase == Phase::offered) return {.state = Standing::State::offered};
         return admitted(held->fixed.fence);
     }
-    const auto number = ticket_of(page, ticket);
-    const auto waiter = number ? page.waiter(*number, ticket.nonce) : std::nullopt;
+    const auto waiter = waiter_of(page, ticket);
     if (!waiter || waiter->fixed.over(scene_.now)) return {};
     // Nothing is reserved under barging: its renewal decides.
     const bool unreserved = page.head().fairness == Fairness::barging;
     if (unreserved && page.has_room(waiter->fixed.weight)) {
         return {.state = Standing::State::offered};
     }
-    return waiting(page, *number);
+    return waiting(page, waiter->fixed.ticket);
 }
 
 /// Who asks is there: it is not passed over any more.
 void Ledger::count_again(LinePage& page, const Ticket& ticket) {
-    const auto number = ticket_of(page, ticket);
-    const auto waiter = number ? page.waiter(*number, ticket.nonce) : std::nullopt;
+    const auto waiter = waiter_of(page, ticket);
     if (!waiter || waiter->fixed.phase != Phase::lapsed || waiter->fixed.over(scene_.now)) return;
     Record record = waiter->fixed;
     record.phase = Phase::waiting;
@@ -198,10 +210,7 @@ Standing Ledger::hear_of(const Ticket& ticket, Extend extend) {
     LinePage page(scene_, told_, ticket.resource);
     if (page.empty()) return {};
     std::optional<Row<Record>> row = page.holder(ticket.nonce);
-    if (!row) {
-        const auto number = ticket_of(page, ticket);
-        if (number) row = page.waiter(*number, ticket.nonce);
-    }
+    if (!row) row = waiter_of(page, ticket);
     if (!row) return {};
     if (row->fixed.over(scene_.now)) {
         leave(ticket);
@@ -254,9 +263,7 @@ Standing Ledger::leave(const Ticket& ticket) {
                                                       : admitted(record.fence);
         }
         page.remove_holder(record);
-    } else if (const auto number = ticket_of(page, ticket)) {
-        const auto waiter = page.waiter(*number, ticket.nonce);
-        if (!waiter) return {};
+    } else if (const auto waiter = waiter_of(page, ticket)) {
         const Record record = waiter->fixed;
         if (!record.over(scene_.now)) standing.state = Standing::State::waiting;
         page.remove_waiter(record);
@@ -272,45 +279,45 @@ Standing Ledger::leave(const Ticket& ticket) {
 std::optional<std::uint64_t> Ledger::ticket_of(const LinePage& page, const Ticket& ticket) {
     if (!ticket.place.empty()) return from_place(ticket.place);
     const auto value = scene_.table.get(index_key(client_, ticket.nonce));
-    const ResourceId& id = page.id();
-    if (!value || value->substr(0, id.size()) != std::string_view(id.data(), id.size())) {
-        return std::nullopt;
-    }
-    std::uint64_t number = 0;
-    std::memcpy(&number, value->data() + id.size(), sizeof number);
-    return __builtin_bswap64(number);
+    if (!value) return std::nullopt;
+    const Indexed found = indexed(*value);
+    return found.line == page.id() ? std::optional(found.ticket) : std::nullopt;
+}
+
+std::optional<Row<Record>> Ledger::waiter_of(const LinePage& page, const Ticket& ticket) {
+    const auto number = ticket_of(page, ticket);
+    return number ? page.waiter(*number, ticket.nonce) : std::nullopt;
 }
 
 std::vector<Line> Ledger::inspect(std::string_view prefix) {
     std::vector<Line> lines;
-    std::string from(1, 'a');
-    for (auto row = scene_.table.at_or_after(from); row && row->key.front() == 'a';
-         row = scene_.table.at_or_after(from)) {
+    scene_.table.for_each(Key('a'), [&](const Table::Row& row) {
         ResourceId id;
-        std::memcpy(id.data(), row->key.data() + 1, id.size());
-        from.assign(row->key).push_back('\0');
+        std::memcpy(id.data(), row.key.data() + 1, id.size());
         LinePage page(scene_, told_, id);
-        if (!page.name().starts_with(prefix)) continue;
+        if (!page.name().starts_with(prefix)) return;
         page.advance();
         page.save();
-        if (page.empty()) continue;
-        Line line{.resource = std::string(page.name()),
-                  .capacity = page.head().capacity,
-                  .fairness = page.head().fairness,
-                  .holders = {},
-                  .waiters = {}};
-        auto holders = page.holders();
-        std::ranges::sort(holders, {}, [](const auto& held) { return held.fixed.ticket; });
-        for (const auto& held : holders) line.holders.push_back(place(page, held, scene_.now));
-        for (const auto& waiter : page.waiters()) {
-            if (!waiter.fixed.over(scene_.now)) {
-                line.waiters.push_back(place(page, waiter, scene_.now));
-            }
-        }
+        Line line = listed(page);
         if (!line.holders.empty() || !line.waiters.empty()) lines.push_back(std::move(line));
-    }
+    });
     std::ranges::sort(lines, {}, &Line::resource);
     return lines;
+}
+
+Line Ledger::listed(const LinePage& page) const {
+    Line line{.resource = std::string(page.name()),
+              .capacity = page.head().capacity,
+              .fairness = page.head().fairness,
+              .holders = {},
+              .waiters = {}};
+    auto holders = page.holders();
+    std::ranges::sort(holders, {}, [](const auto& held) { return held.fixed.ticket; });
+    for (const auto& held : holders) line.holders.push_back(place(page, held, scene_.now));
+    for (const auto& waiter : page.waiters()) {
+        if (!waiter.fixed.over(scene_.now)) line.waiters.push_back(place(page, waiter, scene_.now));
+    }
+    return line;
 }
 
 void Ledger::bury(ClientId client) {
@@ -319,30 +326,21 @@ void Ledger::bury(ClientId client) {
         const LinePage page(scene_, told_, id);
         dead.push_back({std::string(page.name()), nonce, place_of(ticket)});
     };
-    ResourceId id;
-    std::string from(1, 'b');
-    for (auto row = scene_.table.at_or_after(from); row && row->key.front() == 'b';
-         row = scene_.table.at_or_after(from)) {
-        from.assign(row->key).push_back('\0');
-        const Record record = Row<Record>::decode(row->value).fixed;
-        if (record.client != client) continue;
-        std::memcpy(id.data(), from.data() + 1, id.size());
+    scene_.table.for_each(Key('b'), [&](const Table::Row& row) {
+        const Record record = Row<Record>::decode(row.value).fixed;
+        if (record.client != client) return;
+        ResourceId id;
+        std::memcpy(id.data(), row.key.data() + 1, id.size());
         collect(id, record.nonce, record.ticket);
-    }
-    const Key prefix = Key('d') << client;
-    from.assign(std::string_view(prefix));
-    for (auto row = scene_.table.at_or_after(from);
-         row && row->key.starts_with(std::string_view(prefix));
-         row = scene_.table.at_or_after(from)) {
-        from.assign(row->key).push_back('\0');
+    });
+    const Key own = Key('d') << client;
+    const std::string_view prefix = own;
+    scene_.table.for_each(prefix, [&](const Table::Row& row) {
         Nonce nonce;
-        std::memcpy(nonce.bytes.data(), from.data() + std::string_view(prefix).size(),
-                    nonce.bytes.size());
-        std::uint64_t ticket = 0;
-        std::memcpy(id.data(), row->value.data(), id.size());
-        std::memcpy(&ticket, row->value.data() + id.size(), sizeof ticket);
-        collect(id, nonce, __builtin_bswap64(ticket));
-    }
+        std::memcpy(nonce.bytes.data(), row.key.data() + prefix.size(), nonce.bytes.size());
+        const Indexed where = indexed(row.value);
+        collect(where.line, nonce, where.ticket);
+    });
     // Waiters first, last one first: none of them is offered what a dead holder leaves.
     std::ranges::reverse(dead);
     for (const Ticket& ticket : dead) leave(ticket);
@@ -351,8 +349,7 @@ void Ledger::bury(ClientId client) {
 
 std::vector<ClientId> Ledger::ahead_of(const Ticket& ticket) {
     const LinePage page(scene_, told_, ticket.resource);
-    const auto number = ticket_of(page, ticket);
-    const auto waiter = number ? page.waiter(*number, ticket.nonce) : std::nullopt;
+    const auto waiter = waiter_of(page, ticket);
     if (!waiter) return {};
     if (waiter->fixed.ahead != 0) return {waiter->fixed.ahead};
     std::vector<ClientId> clients;

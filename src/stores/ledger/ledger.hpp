@@ -7,6 +7,7 @@
 
 #include "port/contender.hpp"
 #include "port/failure.hpp"
+#include "port/store.hpp"
 #include "port/watchers.hpp"
 #include "stores/ledger/line_page.hpp"
 
@@ -50,6 +51,8 @@ private:
     Standing claim(LinePage& page, Record record);
     void count_again(LinePage& page, const Ticket& ticket);
     std::optional<std::uint64_t> ticket_of(const LinePage& page, const Ticket& ticket);
+    std::optional<Row<Record>> waiter_of(const LinePage& page, const Ticket& ticket);
+    Line listed(const LinePage& page) const;
 
     bool has_tombstone(const Nonce& nonce);
     void plant_tombstone(const Nonce& nonce);
@@ -58,6 +61,17 @@ private:
     ClientId client_;
     std::vector<Told> told_;
 };
+
+/// What a ledger can do, in whatever table.
+inline Capabilities capabilities() {
+    return {.fifo = true,
+            .barging = true,
+            .default_fairness = Fairness::fifo,
+            .shared = true,
+            .permits = true,
+            .reenter = true,
+            .enter_together = true};
+}
 
 /// Calls those of `client` among the told.
 inline void call(Watchers& watchers, std::span<const Told> told, ClientId client) {

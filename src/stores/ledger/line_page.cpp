@@ -19,10 +19,6 @@ constexpr int barging_reach = 64;
 /// How many of the first in line look by themselves.
 constexpr int lookers = 8;
 
-bool has_prefix(std::string_view key, std::string_view prefix) {
-    return key.substr(0, prefix.size()) == prefix;
-}
-
 Moment end_of(const Record& record) {
     return record.phase == Phase::offered ? std::min(record.claim_end, record.lease_end)
                                           : record.lease_end;
@@ -39,25 +35,25 @@ ResourceId id_of(std::string_view resource) {
 
 LinePage::LinePage(Scene& scene, std::vector<Told>& told, std::string_view resource)
     : scene_(scene), told_(told), id_(id_of(resource)), name_(resource) {
-    const auto value = scene_.table.get(head_key(id_));
-    if (!value) return;
-    const auto row = Row<Head>::decode(*value);
-    if (row.text != name_) {
+    if (const auto name = load(); name && *name != name_) {
         throw Error(errc::corrupt, "the name collides with that of another resource; rename it");
     }
-    head_ = row.fixed;
-    stored_ = true;
 }
 
 LinePage::LinePage(Scene& scene, std::vector<Told>& told, const ResourceId& id)
     : scene_(scene), told_(told), id_(id) {
+    own_name_ = load().value_or("");
+    name_ = own_name_;
+}
+
+/// The head, if there is one; the name that follows it.
+std::optional<std::string_view> LinePage::load() {
     const auto value = scene_.table.get(head_key(id_));
-    if (!value) return;
+    if (!value) return std::nullopt;
     const auto row = Row<Head>::decode(*value);
     head_ = row.fixed;
-    own_name_ = row.text;
-    name_ = own_name_;
     stored_ = true;
+    return row.text;
 }
 
 void LinePage::start(std::uint64_t capacity, Fairness fairness) {
@@ -103,14 +99,9 @@ std::optional<Record> LinePage::holder_of(std::string_view owner) const {
 
 std::vector<Row<Record>> LinePage::holders() const {
     std::vector<Row<Record>> found;
-    const Key prefix = Key('b') << id_;
-    auto row = scene_.table.at_or_after(prefix);
-    while (row && has_prefix(row->key, prefix)) {
-        found.push_back(Row<Record>::decode(row->value));
-        auto next = std::string(row->key);
-        next.push_back('\0');
-        row = scene_.table.at_or_after(next);
-    }
+    scene_.table.for_each(Key('b') << id_, [&](const Table::Row& row) {
+        found.push_back(Row<Record>::decode(row.value));
+    });
     return found;
 }
 
@@ -124,7 +115,7 @@ std::vector<Row<Record>> LinePage::waiters() const {
 
 std::optional<Row<Record>> LinePage::next_waiter(std::uint64_t from) const {
     const auto row = scene_.table.at_or_after(waiter_key(id_, from));
-    if (!row || !has_prefix(row->key, Key('c') << id_)) return std::nullopt;
+    if (!row || !row->key.starts_with(Key('c') << id_)) return std::nullopt;
     return Row<Record>::decode(row->value);
 }
 

@@ -89,6 +89,7 @@ public:
     std::uint64_t next_fence();
 
 private:
+    std::optional<std::string_view> load();
     void end_overdue_holders();
     void lapse(Record record, std::string_view text);
     void pass_on();

@@ -106,6 +106,8 @@ void Entrants::wait_for(const Entrant& placed) {
     if (entrant == nullptr) return;
     forget_watches(*entrant);
     entrant->watched = placed.watched;
+    entrant->by_change = placed.by_change;
+    entrant->disagreed = placed.disagreed;
     entrant->next = placed.next;
     entrant->listed_at = placed.listed_at;
     for (const std::string& node : entrant->watched) waiting_for_[node].insert(placed.nonce());

@@ -37,9 +37,12 @@ struct Entrant {
     bool admitted = false;
     /// Of one that waits: whose end or change concerns it.
     std::vector<std::string> watched = {};
+    bool by_change = false;      ///< by a change too: see Judgement
     std::int64_t listed_at = 0;  ///< the change up to which that is known; 0: none
     bool next = false;           ///< the watched one is the only one ahead
     bool its_turn = false;       ///< and has ended
+    /// It was in conflict with the first of its line once, and has stayed.
+    bool disagreed = false;
     /// A copy of the request that made it may still arrive.
     bool doubted = false;
     /// The change that wrote it last, as far as is known; 0: the one that made it.

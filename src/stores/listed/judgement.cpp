@@ -62,11 +62,14 @@ Judgement judge(std::span<const Neighbour> line, std::string_view node) {
     if (const Neighbour* const other = nearest_that_disagrees(ahead, self)) {
         const std::uint64_t present = line.front().capacity;
         if (present == self.capacity) {
-            return {
-                .verdict = Verdict::waits, .watched = {other->node}, .barred_by = ahead.front()};
+            return {.verdict = Verdict::waits,
+                    .watched = {other->node},
+                    .by_change = true,
+                    .barred_by = ahead.front()};
         }
         return {.verdict = Verdict::conflict,
                 .watched = {other->node},
+                .by_change = true,
                 .barred_by = last_that_agrees_with_first(ahead),
                 .capacity_ahead = present};
     }
@@ -82,6 +85,7 @@ Judgement judge(std::span<const Neighbour> line, std::string_view node) {
     }
     return {.verdict = Verdict::waits,
             .watched = watched_by_permits(ahead),
+            .by_change = true,
             .barred_by = ahead.front()};
 }
 

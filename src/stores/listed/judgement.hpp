@@ -1,15 +1,26 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "stores/listed/neighbour.hpp"
+#include "port/contender.hpp"
 
 namespace holdfast::inline v0::listed {
+
+/// A contender as the list of its line tells it, ours or another one's.
+struct Neighbour {
+    std::string node;        ///< its node with the whole path, or its key
+    std::int64_t order = 0;  ///< the store's own number
+    std::uint64_t weight = all;
+    std::uint64_t capacity = all;
+    /// Of one that the list tells it of.
+    std::optional<Nonce> nonce = std::nullopt;
+};
 
 /// Where a contender stands in a line that was listed after it had come into it.
 struct Judgement {
@@ -24,6 +35,9 @@ struct Judgement {
     /// line ahead of others, so all else may happen unseen. Of a conflict: the nearest ahead that
     /// disagrees.
     std::vector<std::string> watched = {};
+    /// Those nodes bring it further also by being written: whoever is admitted says so like that.
+    /// Else by their end alone.
+    bool by_change = false;
     /// Of one that waits, or is in conflict: as long as this one is there, it is not the first; and
     /// in a conflict, whoever is the first disagrees with it.
     Neighbour barred_by = {};

@@ -1,8 +1,8 @@
 #include "stores/listed/lines.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
-
-#include "stores/listed/server.hpp"
 
 namespace holdfast::inline v0::listed {
 
@@ -82,6 +82,8 @@ void Lines::stir_all() {
 
 void Lines::place(Entrant& entrant, const Judgement& judgement, std::int64_t listed_at) const {
     entrant.watched = watched_by(entrant.node, judgement);
+    entrant.by_change = judgement.by_change;
+    entrant.disagreed = entrant.disagreed || judgement.verdict == Verdict::conflict;
     entrant.listed_at = listed_at;
     entrant.next = judgement.next && server_.goes_by_events(entrant);
 }
@@ -133,8 +135,21 @@ Standing Lines::admit(const Entrant& seen) {
     return {.state = State::admitted, .fence = seen.fence};
 }
 
+void Lines::admitted_at_once(Entrant& entrant, std::span<const Neighbour> line) {
+    const auto own = std::ranges::find(line, entrant.node, &Neighbour::node);
+    const bool is_last = std::next(own) == line.end();
+    const auto disagrees = [&](const Neighbour& one) {
+        return one.capacity != entrant.contender.capacity;
+    };
+    entrant.admitted = true;
+    entrant.disagreed = entrant.disagreed || std::any_of(own, line.end(), disagrees);
+    if (!is_last || entrant.disagreed) tell_those_behind(entrant);
+}
+
+/// Those with permits look at the one before them alone, until it is admitted. And whoever waits
+/// behind one that disagrees with the first waits for that to leave: now it will not.
 void Lines::tell_those_behind(const Entrant& entrant) {
-    if (entrant.contender.capacity != all) server_.tell_those_behind(entrant);
+    if (entrant.contender.capacity != all || entrant.disagreed) server_.tell_those_behind(entrant);
 }
 
 std::optional<Entrant> Lines::forget(const Nonce& nonce) {

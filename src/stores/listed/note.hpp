@@ -10,6 +10,12 @@
 
 namespace holdfast::inline v0::listed {
 
+/// A nonce as 8-4-4-4-12 hexadecimal digits, which names, keys and notes have in them.
+std::string uuid_of(const Nonce& nonce);
+std::optional<Nonce> nonce_of(std::string_view uuid);
+
+inline constexpr std::size_t uuid_size = 36;
+
 /// What is written into a contender's node or key, for people and listings: lines of `key=value`.
 struct Note {
     std::optional<Nonce> nonce = std::nullopt;

@@ -30,6 +30,11 @@ int datagram_socket() {
     return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
+/// Where what a client is to be told is kept for it.
+ledger::Key box_of(ledger::ClientId client) {
+    return ledger::Key('q') << client;
+}
+
 constexpr int how = MSG_DONTWAIT | MSG_NOSIGNAL;
 
 /// Enough for a busy line; finding a socket by its path costs more than ringing.
@@ -95,6 +100,26 @@ void Doorbell::remove(const Folder& folder, ledger::ClientId client) noexcept {
 
 void Doorbell::remove_all(const Folder& folder) noexcept {
     folder.remove_all(name_start);
+}
+
+void post(ledger::Table& table, const ledger::Told& told) {
+    const char state = static_cast<char>(told.state);
+    table.put(box_of(told.client) << told.nonce, {&state, 1});
+}
+
+std::vector<ledger::Told> take_mail(ledger::Table& table, ledger::ClientId client) {
+    std::vector<ledger::Told> mail;
+    const ledger::Key box = box_of(client);
+    const std::string_view prefix = box;
+    table.for_each(prefix, [&](const ledger::Table::Row& row) {
+        ledger::Told told{.client = client, .nonce = {}, .state = {}};
+        std::memcpy(told.nonce.bytes.data(), row.key.data() + prefix.size(),
+                    told.nonce.bytes.size());
+        told.state = static_cast<Standing::State>(row.value.front());
+        mail.push_back(told);
+        table.erase(box_of(client) << told.nonce);
+    });
+    return mail;
 }
 
 }  // namespace holdfast::inline v0::local

@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "port/fork.hpp"
 #include "stores/ledger/line_page.hpp"
+#include "stores/ledger/table.hpp"
 #include "stores/local/descriptor.hpp"
 #include "stores/local/folder.hpp"
 
@@ -56,5 +58,12 @@ private:
     std::mutex mutex_;
     std::unordered_map<ledger::ClientId, Descriptor> lines_;
 };
+
+/// What clients could not be told because they have yet to hear of so much else, as rows of the
+/// table.
+void post(ledger::Table& table, const ledger::Told& told);
+
+/// Takes out everything for a client.
+std::vector<ledger::Told> take_mail(ledger::Table& table, ledger::ClientId client);
 
 }  // namespace holdfast::inline v0::local

@@ -6,6 +6,8 @@
 #include <pwd.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -21,6 +23,19 @@ constexpr std::string_view name_another = "name another folder: local:///folder"
 /// The modes of the files, and of the folder: what is made in it is then of its group.
 constexpr unsigned shared_with_group = 0660;
 constexpr unsigned folder_shared_with_group = 02770;
+
+struct FileSystem {
+    std::uint64_t magic;
+    std::string_view name;
+};
+constexpr std::array network_file_systems{
+    FileSystem{NFS_SUPER_MAGIC, "NFS"},   FileSystem{SMB_SUPER_MAGIC, "SMB"},
+    FileSystem{0xff534d42, "CIFS"},       FileSystem{0xfe534d42, "SMB2"},
+    FileSystem{AFS_SUPER_MAGIC, "AFS"},   FileSystem{0x6b414653, "AFS"},
+    FileSystem{CODA_SUPER_MAGIC, "Coda"}, FileSystem{0x00c36400, "Ceph"},
+    FileSystem{V9FS_MAGIC, "9P"},         FileSystem{0x0bd00bd0, "Lustre"},
+    FileSystem{0x01161970, "GFS2"},       FileSystem{0x7461636f, "OCFS2"},
+};
 
 /// Adds rights, and takes none away: another user of the store may have asked for more.
 void widen(int file, unsigned mode, unsigned more) {
@@ -67,33 +82,9 @@ std::string default_folder_of(uid_t user, const std::string& home) {
 }
 
 std::optional<std::string_view> network_file_system(std::uint64_t magic) {
-    switch (magic) {
-        case NFS_SUPER_MAGIC:
-            return "NFS";
-        case SMB_SUPER_MAGIC:
-            return "SMB";
-        case 0xff534d42:
-            return "CIFS";
-        case 0xfe534d42:
-            return "SMB2";
-        case AFS_SUPER_MAGIC:
-        case 0x6b414653:
-            return "AFS";
-        case CODA_SUPER_MAGIC:
-            return "Coda";
-        case 0x00c36400:
-            return "Ceph";
-        case V9FS_MAGIC:
-            return "9P";
-        case 0x0bd00bd0:
-            return "Lustre";
-        case 0x01161970:
-            return "GFS2";
-        case 0x7461636f:
-            return "OCFS2";
-        default:
-            return std::nullopt;
-    }
+    const auto known = std::ranges::find(network_file_systems, magic, &FileSystem::magic);
+    if (known == network_file_systems.end()) return std::nullopt;
+    return known->name;
 }
 
 Folder::Folder(const std::string& path, unsigned mode)

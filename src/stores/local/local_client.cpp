@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "stores/ledger/line_page.hpp"
-#include "stores/local/mailbox.hpp"
 
 namespace holdfast::inline v0::local {
 

@@ -140,14 +140,9 @@ public:
     }
 
     Capabilities capabilities() const override {
-        return {.fifo = true,
-                .barging = true,
-                .default_fairness = Fairness::fifo,
-                .shared = true,
-                .permits = true,
-                .reenter = true,
-                .enter_together = true,
-                .longest_lease = std::chrono::hours{24}};
+        Capabilities can = ledger::capabilities();
+        can.longest_lease = std::chrono::hours{24};
+        return can;
     }
     int share_life(int pid) override { return client_->share_pulse(pid); }
     Wire& wire() override { return client_->station(); }

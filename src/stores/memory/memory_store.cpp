@@ -85,15 +85,7 @@ public:
         watchers_->call(ticket.nonce, now.value());
         return watch;
     }
-    Capabilities capabilities() const override {
-        return {.fifo = true,
-                .barging = true,
-                .default_fairness = Fairness::fifo,
-                .shared = true,
-                .permits = true,
-                .reenter = true,
-                .enter_together = true};
-    }
+    Capabilities capabilities() const override { return ledger::capabilities(); }
     Wire& wire() override { return wire_; }
     const std::string& description() const override { return description_; }
 

@@ -10,7 +10,6 @@
 #include <system_error>
 
 #include "port/wire.hpp"
-#include "stores/net/tls.hpp"
 
 namespace holdfast::inline v0::net {
 

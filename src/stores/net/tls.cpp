@@ -1,5 +1,3 @@
-#include "stores/net/tls.hpp"
-
 #include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -16,6 +14,8 @@
 
 #include <holdfast/error.hpp>
 
+#include "stores/net/socket.hpp"
+
 namespace holdfast::inline v0::net {
 
 namespace {
@@ -28,7 +28,7 @@ struct With {
     }
 };
 using Context = std::unique_ptr<SSL_CTX, With<SSL_CTX_free>>;
-using Session = std::unique_ptr<SSL, With<SSL_free>>;
+using Secrecy = std::unique_ptr<SSL, With<SSL_free>>;
 
 unsigned long take_error() {
     const unsigned long error = ERR_get_error();
@@ -233,7 +233,7 @@ private:
 
     std::unique_ptr<Socket> plain_;
     Context context_;
-    Session session_;
+    Secrecy session_;
     /// A session is for one thread at a time, in either direction.
     std::mutex mutex_;
     bool connected_ = false;

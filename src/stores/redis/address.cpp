@@ -4,8 +4,6 @@
 
 #include <holdfast/error.hpp>
 
-#include "stores/net/password_file.hpp"
-
 namespace holdfast::inline v0::redis {
 
 namespace {

@@ -13,11 +13,6 @@ namespace holdfast::inline v0::zookeeper {
 
 namespace {
 
-/// Clients spread over the servers.
-std::size_t any_of(std::size_t count) {
-    return static_cast<std::size_t>(BootClock::now().time_since_epoch().count()) % count;
-}
-
 /// Of a write: a server that has no time for it refuses it by itself.
 bool is_of_majority(Refusal refusal) {
     return refusal == Refusal::none || is_of_transaction(refusal);
@@ -32,7 +27,7 @@ Attachment::Attachment(const Ensemble& ensemble, Term term, net::Bell bell,
       listener_(std::move(listener)),
       session_(ensemble, term),
       link_([rings = bell_] { rings.ring(); }),
-      server_(any_of(ensemble.servers.size())),
+      server_(ensemble.any()),
       conversation_(ensemble.shown(), ensemble.request_timeout) {}
 
 void Attachment::submit(Lock& lock, Volley volley, Answered answered) {
@@ -150,7 +145,7 @@ void Attachment::attached(Due& due) {
     failed_in_row_ = hopeless_in_row_ = 0;
     conversation_.connected();
     const auto before = session_.id() == 0 ? std::chrono::milliseconds{} : session_.timeout();
-    if (session_.answered(link_.session(), link_.opened()) == Session::Fate::over) {
+    if (session_.answered(link_.session(), link_.opened()) == KeptSession::Fate::over) {
         link_.close();
         return end_session(due);
     }

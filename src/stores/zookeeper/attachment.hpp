@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,7 +19,6 @@
 #include "stores/net/conversation.hpp"
 #include "stores/net/outflow.hpp"
 #include "stores/zookeeper/ensemble.hpp"
-#include "stores/zookeeper/in_order.hpp"
 #include "stores/zookeeper/link.hpp"
 #include "stores/zookeeper/operations.hpp"
 #include "stores/zookeeper/session.hpp"
@@ -63,6 +63,43 @@ public:
     virtual void unheard(std::int64_t session, const std::string& path) = 0;
 };
 
+/// Tells what was read in the order in which it was read. The callbacks of one turn of the wire may
+/// run after those of the next, on another thread: an own node's end must not be told after the end
+/// of the node before it, which would be an admission.
+class InOrder {
+public:
+    /// Adds to `due` what tells this, and all that was read before it.
+    void tell(Callback<void()> news, std::vector<Callback<void()>>& due) {
+        {
+            const std::lock_guard guard(state_->mutex);
+            state_->untold.emplace_back(std::move(news));
+        }
+        due.emplace_back([state = state_] { tell_all(*state); });
+    }
+
+private:
+    struct State {
+        std::mutex mutex;
+        std::deque<Callback<void()>> untold;
+        bool telling = false;  ///< somebody does, and tells the rest, too
+    };
+
+    static void tell_all(State& state) {
+        std::unique_lock lock(state.mutex);
+        if (std::exchange(state.telling, true)) return;
+        while (!state.untold.empty()) {
+            const auto news = std::move(state.untold.front());
+            state.untold.pop_front();
+            lock.unlock();
+            news();
+            lock.lock();
+        }
+        state.telling = false;
+    }
+
+    std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
 /// One session of a client, attached to one server after the other by a connection that the
 /// requests of all threads share.
 ///
@@ -84,9 +121,9 @@ public:
     /// open while the kernel works.
     void submit(Lock& lock, Volley volley, Answered answered);
 
-    Session& session() noexcept { return session_; }
+    KeptSession& session() noexcept { return session_; }
     /// id() and timeout() from any thread.
-    const Session& session() const noexcept { return session_; }
+    const KeptSession& session() const noexcept { return session_; }
     bool is_connected() const noexcept { return link_.ready(); }
 
     /// Does what is due by itself, and sends what can be sent.
@@ -148,7 +185,7 @@ private:
     const Ensemble& ensemble_;
     const net::Bell bell_;
     const std::weak_ptr<Listener> listener_;
-    Session session_;
+    KeptSession session_;
     InOrder in_order_;
     Link link_;
     net::Backoff backoff_;

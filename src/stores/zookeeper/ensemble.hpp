@@ -2,9 +2,7 @@
 
 #include <chrono>
 #include <string>
-#include <vector>
 
-#include "port/store_url.hpp"
 #include "stores/net/address.hpp"
 #include "stores/zookeeper/operations.hpp"
 
@@ -14,15 +12,11 @@ namespace holdfast::inline v0::zookeeper {
 using Term = std::chrono::milliseconds;
 
 /// The servers of one ZooKeeper, and how they are used.
-struct Ensemble {
-    std::vector<net::Address> servers;
+struct Ensemble : net::ServerList {
     std::string credentials = {};  ///< user:password, or nothing
     std::string chroot = {};       ///< before all paths: "/app", or nothing
     /// The servers' tickTime, which they do not tell.
     std::chrono::milliseconds tick{2'000};
-    std::chrono::milliseconds connect_timeout{3'000};
-    /// Longer than an election takes.
-    std::chrono::milliseconds request_timeout{10'000};
 
     /// The session that a lease has. Two ticks more than the lease: so long it takes to be proved
     /// that the leader has heard of it, also when an answer was slow; and in whole ticks, as
@@ -32,8 +26,7 @@ struct Ensemble {
                tick.count();
     }
     Access access() const { return credentials.empty() ? Access::everybody : Access::creator; }
-    /// For sentences: "zookeeper 127.0.0.1:2181,127.0.0.1:2182".
-    std::string shown() const;
+    std::string shown() const { return ServerList::shown() + chroot; }
 };
 
 /// Throws Error with errc::bad_configuration. Reads the password's file, if one is named.

@@ -1,8 +1,10 @@
+#include <algorithm>
+#include <functional>
+#include <memory>
 #include <utility>
 
 #include "port/sentences.hpp"
 #include "stores/listed/note.hpp"
-#include "stores/zookeeper/ending.hpp"
 #include "stores/zookeeper/failures.hpp"
 #include "stores/zookeeper/protocol.hpp"
 
@@ -13,10 +15,84 @@ namespace {
 using LeaveFlight = std::shared_ptr<Flight<Standing>>;
 using State = Standing::State;
 
-/// The line of the resource with this path, by the list of what is below it.
-std::vector<Neighbour> line_by(const Reply& listed, const std::string& path) {
-    return listed.ok() ? line_in(path, listed.children()) : std::vector<Neighbour>{};
-}
+/// The end of one incarnation of a node whose name another one may have next: the resource's own,
+/// with barging. It is deleted only after a look that has shown it, and after a lost connection
+/// only after another look: a deletion that is repeated blindly would hit whoever came next.
+///
+///     sync, look ──▶ it is the same ──▶ delete ──▶ answered
+///         ▲                                └── the connection broke ──┐
+///         └───────────────────────────────────────────────────────────┘
+class Ending : public std::enable_shared_from_this<Ending> {
+public:
+    using Ended = std::function<void(Protocol&, Result<Standing>)>;
+
+    /// Of a node of the session of that term, or of another client's.
+    Ending(const Protocol& protocol, Term term, Incarnation place, Ended ended)
+        : term_(term),
+          place_(std::move(place)),
+          ended_(std::move(ended)),
+          deadline_(BootClock::now() + protocol.ensemble().request_timeout) {}
+
+    void look(Protocol& protocol) {
+        protocol.submit(
+            term_, {.operations = {catch_up(), look_at_node(place_.node)}, .deadline = deadline_},
+            [self = shared_from_this()](Protocol& alive, const Answer& answer) {
+                self->looked(alive, answer);
+            });
+    }
+
+private:
+    void looked(Protocol& protocol, const Answer& answer) {
+        if (!answer.result.ok()) {
+            Failure failure = answer.result.failure();
+            if (tried_) failure.effect = Effect::unknown;
+            return ended_(protocol, std::move(failure));
+        }
+        const Reply& reply = answer.result.value()[1];
+        if (tells_nothing(reply.refusal)) {
+            return ended_(protocol, failure_of(reply.refusal, protocol.ensemble()));
+        }
+        const bool same = reply.ok() && reply.stat().czxid == place_.made_by;
+        if (!same) return gone(protocol);
+        // The leader has just heard of this session, so it cannot end before: what is sent until
+        // then is not sent by a later session, after the end of what was looked at.
+        const Moment limit = answer.sent + protocol.wire().session_timeout(term_);
+        BootClock::now() >= limit ? look(protocol) : remove(protocol, limit);
+    }
+
+    void remove(Protocol& protocol, Moment limit) {
+        protocol.submit(term_,
+                        {.operations = {delete_node(place_.node)},
+                         .when_lost = WhenLost::tell,
+                         .deadline = std::min(deadline_, limit)},
+                        [self = shared_from_this()](Protocol& alive, const Answer& answer) {
+                            self->removed(alive, answer);
+                        });
+    }
+
+    void removed(Protocol& protocol, const Answer& answer) {
+        if (!answer.result.ok()) {
+            tried_ = tried_ || answer.result.failure().effect == Effect::unknown;
+            if (BootClock::now() < deadline_) return look(protocol);
+            return ended_(protocol, answer.result.failure());
+        }
+        const Reply& reply = answer.result.value().front();
+        if (reply.ok()) return ended_(protocol, Standing{.state = State::admitted});
+        if (reply.refusal == Refusal::no_node) return gone(protocol);
+        ended_(protocol, failure_of(reply.refusal, protocol.ensemble()));
+    }
+
+    void gone(Protocol& protocol) {
+        if (tried_) return ended_(protocol, perhaps_done(protocol.ensemble().shown()));
+        ended_(protocol, Standing{});
+    }
+
+    const Term term_;
+    const Incarnation place_;
+    const Ended ended_;
+    const Moment deadline_;
+    bool tried_ = false;  ///< an earlier deletion may have done it
+};
 
 /// What the deletion of a node that stood like this means.
 Result<Standing> deleted(const Protocol& protocol, const Reply& reply, State stood, bool repeated) {
@@ -65,7 +141,7 @@ void leave_barging(Protocol& protocol, Term term, const Incarnation& place, Whos
         if (!result.ok() && whose == Whose::own) alive.remove_later(place);
         flight->complete(std::move(result));
     };
-    std::make_shared<Ending>(protocol, term, place, ended)->start(protocol);
+    std::make_shared<Ending>(protocol, term, place, ended)->look(protocol);
 }
 
 /// One that a listing has shown, or that came with a session which is over: ended if it is still
@@ -186,7 +262,7 @@ void Protocol::remove(const Removal& removal) {
         const auto ended = [tell](Protocol& alive, const Result<Standing>& result) {
             tell(alive, result.ok());
         };
-        std::make_shared<Ending>(*this, removal.term, removal.incarnation, ended)->start(*this);
+        std::make_shared<Ending>(*this, removal.term, removal.incarnation, ended)->look(*this);
         return;
     }
     submit(removal.term, {.operations = {delete_node(removal.incarnation.node)}},

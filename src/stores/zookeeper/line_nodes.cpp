@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "stores/listed/uuid.hpp"
+#include "stores/listed/note.hpp"
 #include "stores/zookeeper/node_path.hpp"
 
 namespace holdfast::inline v0::zookeeper {
@@ -101,6 +101,10 @@ std::vector<Neighbour> line_in(std::string_view path, const std::vector<std::str
     };
     std::ranges::sort(line, {}, distance);
     return line;
+}
+
+std::vector<Neighbour> line_by(const Reply& listed, std::string_view path) {
+    return listed.ok() ? line_in(path, listed.children()) : std::vector<Neighbour>{};
 }
 
 }  // namespace holdfast::inline v0::zookeeper

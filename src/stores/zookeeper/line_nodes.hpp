@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "port/contender.hpp"
-#include "stores/listed/neighbour.hpp"
+#include "stores/listed/judgement.hpp"
+#include "stores/zookeeper/operations.hpp"
 
 namespace holdfast::inline v0::zookeeper {
 
@@ -26,5 +27,7 @@ std::string name_start(const Nonce& nonce);
 /// The contenders among the children of a resource's node, in the order of the line. Others are
 /// left out. The sequence may have wrapped: after 2147483647 comes -2147483648.
 std::vector<Neighbour> line_in(std::string_view path, const std::vector<std::string>& children);
+/// By the answer to list_children(): a resource without a node has nobody in its line.
+std::vector<Neighbour> line_by(const Reply& listed, std::string_view path);
 
 }  // namespace holdfast::inline v0::zookeeper

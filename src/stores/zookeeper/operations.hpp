@@ -42,7 +42,7 @@ struct Stat {
 struct Operation {
     std::int32_t type = 0;
     std::string record;
-    /// Whether only a majority can answer it: see Proof.
+    /// Whether only a majority can answer it: see SessionProof.
     bool writes = false;
 };
 

@@ -74,8 +74,7 @@ Standing Protocol::stands(const Entrant& entrant, const Reply& reply) {
         lines.forget(entrant.nonce());
         return {};
     }
-    const auto children = reply.ok() ? reply.children() : std::vector<std::string>{};
-    Standing standing = lines.stands(entrant, line_in(entrant.path, children), reply.zxid);
+    Standing standing = lines.stands(entrant, line_by(reply, entrant.path), reply.zxid);
     if (standing.state == State::waiting && is_deaf(entrant.nonce())) {
         standing.look_again = unheard_interval;
     }

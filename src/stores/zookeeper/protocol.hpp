@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -9,11 +12,10 @@
 
 #include <holdfast/error.hpp>
 
-#include "stores/listed/protocol.hpp"
+#include "stores/listed/listed_store.hpp"
 #include "stores/zookeeper/doubts.hpp"
 #include "stores/zookeeper/line_nodes.hpp"
 #include "stores/zookeeper/node_path.hpp"
-#include "stores/zookeeper/sightings.hpp"
 #include "stores/zookeeper/zookeeper_wire.hpp"
 
 namespace holdfast::inline v0::zookeeper {
@@ -22,6 +24,30 @@ using listed::Entrant;
 using listed::Incarnation;
 using listed::Judgement;
 using listed::Removal;
+
+/// The paths that something was seen of, for a hint: when they are too many, they are forgotten.
+/// Threads: all members may be called from any thread.
+class Sightings {
+public:
+    void add(const std::string& path) {
+        constexpr std::size_t most_remembered = 4096;
+        const std::lock_guard guard(mutex_);
+        if (paths_.size() >= most_remembered) paths_.clear();
+        paths_.insert(path);
+    }
+    void remove(const std::string& path) {
+        const std::lock_guard guard(mutex_);
+        paths_.erase(path);
+    }
+    bool contains(const std::string& path) const {
+        const std::lock_guard guard(mutex_);
+        return paths_.contains(path);
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::set<std::string> paths_;
+};
 
 /// ZooKeeper as one client uses it: an ephemeral sequential node for each contender, below that of
 /// its resource, in the session for its lease; and with barging one at the resource's own path.

@@ -1,10 +1,9 @@
-#include <atomic>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "stores/listed/awaited.hpp"
 #include "stores/listed/renewal.hpp"
 #include "stores/zookeeper/failures.hpp"
 #include "stores/zookeeper/protocol.hpp"
@@ -58,21 +57,21 @@ struct Renewal {
     using Told = std::shared_ptr<Flight<std::vector<Standing>>>;
 
     Renewal(std::size_t tickets, Extension asked, Told told, std::size_t rounds)
-        : standings(tickets), extension(asked), flight(std::move(told)), under_way(rounds) {}
+        : standings(tickets), extension(asked), flight(std::move(told)) {
+        awaited.expect(rounds);
+    }
 
     std::vector<Standing> standings;
     const Extension extension;
     const Told flight;
-    std::atomic<std::size_t> under_way;
-    std::mutex mutex = {};
+    listed::Awaited awaited = {};
     std::optional<Failure> failure = std::nullopt;
 
     void finish(std::optional<Failure> failed) {
-        {
-            const std::lock_guard guard(mutex);
+        const bool last = awaited.is_last([&] {
             if (failed && !failure) failure = std::move(failed);
-        }
-        if (--under_way > 0) return;
+        });
+        if (!last) return;
         if (failure) return flight->complete(*std::move(failure));
         flight->complete(std::move(standings));
     }

@@ -1,6 +1,7 @@
 #include "stores/zookeeper/session.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -12,6 +13,9 @@ namespace {
 /// Of paths in one request: well below what a server takes (jute.maxbuffer, 1 MiB by default).
 constexpr std::size_t most_bytes = std::size_t{128} << 10U;
 
+/// Of what was answered, and not yet reported as far as is known.
+constexpr std::size_t most_unreported = 16;
+
 std::int32_t in_milliseconds(std::chrono::milliseconds time) {
     constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
     return static_cast<std::int32_t>(std::min<std::int64_t>(time.count(), longest));
@@ -19,7 +23,30 @@ std::int32_t in_milliseconds(std::chrono::milliseconds time) {
 
 }  // namespace
 
-Session::Greeting Session::greeting() const {
+void SessionProof::made(Moment sent) {
+    heard_at_ = std::max(heard_at_, sent);
+    unreported_.clear();
+}
+
+void SessionProof::taken_up(Moment sent) {
+    unreported_.assign(1, {.sent = sent, .answered = sent - tick_});
+}
+
+void SessionProof::answered(Moment sent, Moment now) {
+    // A few for each tick are enough.
+    if (!unreported_.empty() && now - unreported_.back().answered < tick_ / 4) return;
+    unreported_.push_back({sent, now});
+    if (unreported_.size() > most_unreported) unreported_.pop_front();
+}
+
+void SessionProof::answered_by_majority(Moment sent) {
+    while (!unreported_.empty() && unreported_.front().answered + tick_ <= sent) {
+        heard_at_ = std::max(heard_at_, unreported_.front().sent);
+        unreported_.pop_front();
+    }
+}
+
+KeptSession::Greeting KeptSession::greeting() const {
     Greeting greeting;
     std::string& bytes = greeting.bytes;
     const auto watch_again = [&](const std::vector<std::string>& paths) {
@@ -44,7 +71,7 @@ Session::Greeting Session::greeting() const {
     return greeting;
 }
 
-Session::Fate Session::answered(const SessionAnswer& answer, Moment asked) {
+KeptSession::Fate KeptSession::answered(const SessionAnswer& answer, Moment asked) {
     if (answer.timeout_ms <= 0 || answer.id == 0) return Fate::over;
     const bool is_new = id_ == 0;
     id_ = answer.id;
@@ -61,7 +88,7 @@ Session::Fate Session::answered(const SessionAnswer& answer, Moment asked) {
     return Fate::lives;
 }
 
-std::int64_t Session::end() {
+std::int64_t KeptSession::end() {
     password_.clear();
     watched_.clear();
     // A server that has not seen as much refuses us. That is for the sake of one session; servers
@@ -70,7 +97,7 @@ std::int64_t Session::end() {
     return id_.exchange(0);
 }
 
-void Session::saw(std::int64_t zxid) {
+void KeptSession::saw(std::int64_t zxid) {
     if (zxid > 0) last_zxid_ = zxid;
 }
 

@@ -1,4 +1,4 @@
-#include "stores/etcd/slots.hpp"
+#include "stores/etcd/line_keys.hpp"
 
 #include <gtest/gtest.h>
 

@@ -124,7 +124,7 @@ protected:
 
     void use(Events events) {
         server = std::make_shared<FakeProtocol>(events);
-        store = std::make_unique<ListedStore>(server);
+        store = store_on(server);
     }
     Ticket enter(const Contender& one) {
         return store->enter(std::span(&one, 1)).get().value().front().ticket;
@@ -135,7 +135,7 @@ protected:
     Standing standing(const Ticket& ticket) { return store->standing(ticket).get().value(); }
 
     std::shared_ptr<FakeProtocol> server = std::make_shared<FakeProtocol>(Events::trusted);
-    std::unique_ptr<ListedStore> store = std::make_unique<ListedStore>(server);
+    std::shared_ptr<Store> store = store_on(server);
     std::vector<State> heard;
 };
 

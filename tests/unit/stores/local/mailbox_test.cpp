@@ -1,4 +1,4 @@
-#include "stores/local/mailbox.hpp"
+#include "stores/local/doorbell.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "stores/net/tls.hpp"
+#include "stores/net/socket.hpp"
 
 #include <gtest/gtest.h>
 #include <openssl/err.h>

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "stores/zookeeper/in_order.hpp"
+#include "stores/zookeeper/attachment.hpp"
 
 namespace holdfast::zookeeper {
 namespace {

@@ -9,7 +9,7 @@ namespace {
 
 TEST(ASession, WatchesAgainInRecordsThatAServerTakes) {
     const Ensemble ensemble{};
-    Session session(ensemble, std::chrono::seconds{10});
+    KeptSession session(ensemble, std::chrono::seconds{10});
     constexpr std::size_t count = 1000;
     for (std::size_t i = 0; i < count; ++i) {
         session.watch("/" + std::string(4096, 'x') + std::to_string(i));
@@ -36,7 +36,7 @@ TEST(ASession, WatchesAgainInRecordsThatAServerTakes) {
 TEST(ASession, RemembersTheMostThatWasGrantedToOneThatAskedForMore) {
     using namespace std::chrono_literals;
     const Ensemble ensemble{};
-    Session session(ensemble, 20s);
+    KeptSession session(ensemble, 20s);
     const Moment now{1000s};
     EXPECT_EQ(session.limit(), 0ms) << "nobody was told";
     session.answered({.timeout_ms = 20'000, .id = 1, .password = "x"}, now);

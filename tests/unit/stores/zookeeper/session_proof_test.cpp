@@ -1,4 +1,4 @@
-#include "stores/zookeeper/proof.hpp"
+#include "stores/zookeeper/session.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,21 +9,21 @@ using namespace std::chrono_literals;
 
 constexpr Moment start{100s};
 
-TEST(AProof, BeginsWithTheSession) {
-    Proof proof(2s);
+TEST(ASessionProof, BeginsWithTheSession) {
+    SessionProof proof(2s);
     proof.made(start);
     EXPECT_EQ(proof.heard_at(), start);
 }
 
-TEST(AProof, IsNotWhatAServerAnswersByItself) {
-    Proof proof(2s);
+TEST(ASessionProof, IsNotWhatAServerAnswersByItself) {
+    SessionProof proof(2s);
     proof.made(start);
     proof.answered(start + 10s, start + 10s);
     EXPECT_EQ(proof.heard_at(), start) << "it may be cut off from its leader";
 }
 
-TEST(AProof, NeedsATickBetweenWhatWasHeardAndAWrite) {
-    Proof proof(2s);
+TEST(ASessionProof, NeedsATickBetweenWhatWasHeardAndAWrite) {
+    SessionProof proof(2s);
     proof.made(start);
     proof.answered(start + 10s, start + 10s + 5ms);
     proof.answered_by_majority(start + 11s);
@@ -32,8 +32,8 @@ TEST(AProof, NeedsATickBetweenWhatWasHeardAndAWrite) {
     EXPECT_EQ(proof.heard_at(), start + 10s);
 }
 
-TEST(AProof, OfASessionThatWasTakenUpComesWithTheNextWrite) {
-    Proof proof(2s);
+TEST(ASessionProof, OfASessionThatWasTakenUpComesWithTheNextWrite) {
+    SessionProof proof(2s);
     proof.made(start);
     proof.taken_up(start + 10s);
     EXPECT_EQ(proof.heard_at(), start) << "it may be a leader that was left by its followers";
@@ -41,8 +41,8 @@ TEST(AProof, OfASessionThatWasTakenUpComesWithTheNextWrite) {
     EXPECT_EQ(proof.heard_at(), start + 10s);
 }
 
-TEST(AProof, OfABusyClientIsLittleMoreThanATickOld) {
-    Proof proof(2s);
+TEST(ASessionProof, OfABusyClientIsLittleMoreThanATickOld) {
+    SessionProof proof(2s);
     proof.made(start);
     Moment now = start;
     for (int i = 0; i < 10'000; ++i) {
@@ -53,8 +53,8 @@ TEST(AProof, OfABusyClientIsLittleMoreThanATickOld) {
     EXPECT_LT(now - proof.heard_at(), 2600ms);
 }
 
-TEST(AProof, NeverGoesBack) {
-    Proof proof(1s);
+TEST(ASessionProof, NeverGoesBack) {
+    SessionProof proof(1s);
     proof.made(start + 5s);
     proof.answered(start, start + 1s);
     proof.answered_by_majority(start + 10s);

@@ -1,4 +1,4 @@
-#include "stores/etcd/proof.hpp"
+#include "stores/etcd/lease_book.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,16 +11,16 @@ Moment at(std::chrono::milliseconds time) {
     return Moment{time};
 }
 
-TEST(Proof, CountsFromTheEarliestSend) {
-    Proof proof;
+TEST(LeaseProof, CountsFromTheEarliestSend) {
+    LeaseProof proof;
     proof.add(at(20ms), 7);
     proof.add(at(10ms), 7);
     proof.add(at(30ms), 7);
     EXPECT_EQ(proof.since(), at(10ms));
 }
 
-TEST(Proof, IsNoneWhenAnotherLeaderAnswered) {
-    Proof proof;
+TEST(LeaseProof, IsNoneWhenAnotherLeaderAnswered) {
+    LeaseProof proof;
     EXPECT_EQ(proof.since(), std::nullopt);
     proof.add(at(10ms), 7);
     proof.add(at(20ms), 8);

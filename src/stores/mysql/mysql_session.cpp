@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -107,7 +108,10 @@ void MysqlSession::take_connection() {
     proceed(start_step());
 }
 
+/// The library takes an error of OpenSSL's for one of this connection, and the thread may have one
+/// of another's, or of the user's own: then each next one would seem lost too.
 int MysqlSession::start_step() {
+    ERR_clear_error();
     MYSQL* const mysql = connection_.get();
     switch (step_) {
         case Step::querying:
@@ -123,6 +127,7 @@ int MysqlSession::start_step() {
 }
 
 int MysqlSession::continue_step(int events) {
+    ERR_clear_error();
     MYSQL* const mysql = connection_.get();
     switch (step_) {
         case Step::querying:

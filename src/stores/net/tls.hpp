@@ -10,4 +10,7 @@ namespace holdfast::inline v0::net {
 /// errc::bad_configuration when a certificate or key of ours cannot be used.
 std::shared_ptr<Socket> secured(const Address& address, std::unique_ptr<Socket> plain);
 
+/// Throws the same, where the connection is another library's.
+void check_certificates(const Address& address);
+
 }  // namespace holdfast::inline v0::net

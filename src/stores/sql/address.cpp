@@ -5,6 +5,7 @@
 #include <holdfast/error.hpp>
 
 #include "stores/net/password_file.hpp"
+#include "stores/net/tls.hpp"
 
 namespace holdfast::inline v0::sql {
 
@@ -61,7 +62,10 @@ Address address_of(const StoreUrl& url, const Defaults& defaults) {
     address.user = url.user;
     address.password = password_of(url, defaults);
     address.reach = reach_of(url);
-    if (address.reach == net::Address::Reach::tls) net::read_tls(url, address);
+    if (address.reach == net::Address::Reach::tls) {
+        net::read_tls(url, address);
+        net::check_certificates(address);
+    }
     net::read_timeouts(url, address);
     return address;
 }

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "stores/sql/failures.hpp"
+
 namespace holdfast::inline v0::sql {
 
 using namespace std::chrono_literals;
@@ -35,13 +37,6 @@ std::string_view resource_of(const Call& call) {
 bool must_be_served(const Session& session) {
     return (session.wanted() & POLLOUT) != 0 || session.state() != Session::State::busy ||
            session.replied();
-}
-
-Failure too_slow_to_open(const Address& address) {
-    return {errc::unreachable, Effect::none,
-            address.shown() + ": no connection in " +
-                std::to_string(address.connect_timeout.count()) +
-                " ms; check the server, or raise connect_timeout"};
 }
 
 }  // namespace
@@ -122,7 +117,7 @@ void SqlWire::serve_slot(Slot& slot, Moment now, Due& due) {
         backoff_.failed(now);
         Failure met = session.trouble();
         slot.session.reset();
-        if (met.sentence.empty()) met = too_slow_to_open(address_);
+        if (met.sentence.empty()) met = late_connection(address_);
         net::finish(outbox_.attempt_failed(std::move(met)), due);
     }
 }

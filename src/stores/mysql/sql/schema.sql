@@ -22,4 +22,5 @@ SET SESSION sql_mode = 'STRICT_TRANS_TABLES';
 -- include renew.sql
 -- include leave.sql
 -- include inspect.sql
+-- include sweep.sql
 -- include shedlock.sql

@@ -143,7 +143,7 @@ TYPED_TEST_P(SqlForgetting, NamesUsedOnceAreForgottenADayLaterBesideOtherWork) {
             releases += 50;
             return this->lines() <= 2;
         },
-        240s))
+        std::chrono::seconds{rounds(240, 1800)}))
         << this->lines() << " are left after " << releases << " releases";
     EXPECT_LE(releases, 500 + count) << "each pays for more than one";
     EXPECT_LE(std::stoi(this->site_.count("holdfast_contenders")), 1) << "that holds";

@@ -50,13 +50,16 @@ std::string array_of(const std::vector<Words>& rows, std::size_t column) {
     return array + "}";
 }
 
+/// "SELECT holdfast_01234567_enter("
 std::string function_of(const sql::Call& call) {
-    return std::string(scripts::prefix) + call.verb + (call.rows.size() == 1 ? "" : "_all");
+    const std::string before = "SELECT " + std::string(scripts::prefix);
+    if (call.shared) return before + "beside_shedlock('" + call.verb + "',";
+    return before + call.verb + (call.rows.size() == 1 ? "(" : "_all(");
 }
 
 /// "SELECT holdfast_01234567_enter($1,$2)"
 std::string text_of(const sql::Call& call) {
-    std::string text = "SELECT " + function_of(call) + "(";
+    std::string text = function_of(call);
     for (std::size_t i = 1; i <= call.rows.front().size(); ++i) {
         if (i > 1) text += ',';
         text += '$' + std::to_string(i);
@@ -359,13 +362,6 @@ void PostgresSession::take_result(const PGresult& result) {
             fail(sql::lost_connection(message(), address_));
         }
     }
-}
-
-std::optional<sql::Reply> PostgresSession::take_reply() {
-    if (!replied()) return std::nullopt;
-    reply_whole_ = false;
-    state_ = State::idle;
-    return std::exchange(reply_, {});
 }
 
 std::vector<std::string> PostgresSession::take_pushes() {

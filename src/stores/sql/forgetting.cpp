@@ -14,8 +14,6 @@ constexpr int usual_pause = 50;
 /// After a step that was worth it: of the fifty lines that it looked at it found some.
 constexpr int short_pause = 5;
 constexpr int worth_it = 5;
-/// Of a server that would not.
-constexpr int pause_after_failure = 1000;
 
 /// One in so many begins with the first line, for nobody else finds that one soon.
 constexpr int begin_first = 16;
@@ -43,10 +41,10 @@ Call Forgetting::start() {
 
 void Forgetting::ended(const Result<Reply>& result) {
     under_way_ = false;
-    releases_to_go_ = pause_after_failure;
+    releases_to_go_ = usual_pause;
     if (!result.ok() || result.value().rows.size() != 1 || result.value().rows[0].size() != 3)
         return;
-    releases_to_go_ = forgotten_in(result.value()) >= worth_it ? short_pause : usual_pause;
+    if (forgotten_in(result.value()) >= worth_it) releases_to_go_ = short_pause;
     behind_ = result.value().rows[0][2];
 }
 

@@ -150,7 +150,7 @@ void SqlWire::take_reply(Slot& slot, Reply reply, Due& due) {
         slot.request->schema_made = true;
     }
     if (reply.error) return refused(slot, *reply.error, due);
-    if (slot.request->call.verb.ends_with("leave")) forgetting_.left();
+    if (slot.request->call.verb == "leave") forgetting_.left();
     net::finish(std::move(slot.request), std::move(reply), due);
 }
 

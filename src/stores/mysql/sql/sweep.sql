@@ -1,7 +1,7 @@
 -- What is over goes in steps. This is the last line of one that begins behind an id; NULL when there
 -- are no more than so many.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_end_of_step(IN behind VARBINARY(33), IN most INT,
-                                                      OUT up_to VARBINARY(33))
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_end_of_step(
+    IN behind VARBINARY(33), IN most INT, OUT up_to VARBINARY(33))
 SQL SECURITY INVOKER
 BEGIN
     SET most = most - 1;
@@ -53,20 +53,19 @@ BEGIN
     DECLARE forgotten BIGINT;
     CALL holdfast_1_end_of_step(behind, 50, up_to);
     CALL holdfast_1_forget_between(behind, COALESCE(up_to, REPEAT(x'ff', 33)),
-        TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
-            + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP()), forgotten);
+        $now, forgotten);
     SELECT 0, forgotten, LOWER(HEX(COALESCE(up_to, '')));
 END;
 
 -- How many contenders of a line were over. Passes on what they held; passes over a line that somebody
 -- is at. A transaction of its own.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_sweep_line(IN line_id BINARY(32), IN now_is BIGINT,
-                                                     OUT removed BIGINT)
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_sweep_line(
+    IN line_id BINARY(32), IN now_is BIGINT, OUT removed BIGINT)
 SQL SECURITY INVOKER
 body: BEGIN
     DECLARE line_capacity, room BIGINT;
-    DECLARE line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin DEFAULT '';
+    DECLARE line_fairness CHAR(1) $ascii;
+    DECLARE seat CHAR(32) $ascii DEFAULT '';
     DECLARE seat_end BIGINT;
     SET removed = 0;
     START TRANSACTION;
@@ -106,8 +105,7 @@ BEGIN
     DECLARE contenders BIGINT DEFAULT 0;
     DECLARE started DATETIME(6) DEFAULT SYSDATE(6);
     DECLARE more BOOLEAN;
-    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
-        + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP());
+    SET now_is = $now;
     CALL holdfast_1_end_of_step(behind, 500, up_to);
     SET more = up_to IS NOT NULL, up_to = COALESCE(up_to, REPEAT(x'ff', 33));
     each_line: LOOP

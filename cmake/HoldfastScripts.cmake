@@ -2,7 +2,8 @@
 # Writes the scripts below a folder into a header, as constants of a namespace: FOLDER/VERB.lua,
 # which starts with #!lua, is FOLDER_VERB; in the language sql, VERB.sql that starts with -- !sql. A
 # file without that first line is only included: a line that is nothing but `-- include PATH.lua` stands
-# for the text of that file, by its path from the one with the line. Done when CMake runs, which it
+# for the text of that file, by its path from the one with the line. Where a line says
+# `-- let $word = text`, that text stands for the word in its file and what that includes. Done when CMake runs, which it
 # does again whenever a script changes: so the header is there before anything is compiled or
 # checked.
 #
@@ -25,6 +26,12 @@ function(holdfast_read_script file result)
       OUTPUT_VARIABLE included_file)
     holdfast_read_script("${included_file}" included)
     string(REPLACE "${line}" "\n${included}" whole "${whole}")
+  endwhile()
+  while(whole MATCHES "\n-- let (\\$[a-z]+) = ([^\n]+)\n")
+    set(word "${CMAKE_MATCH_1}")
+    set(meaning "${CMAKE_MATCH_2}")
+    string(REPLACE "${CMAKE_MATCH_0}" "\n" whole "${whole}")
+    string(REPLACE "${word}" "${meaning}" whole "${whole}")
   endwhile()
   string(SUBSTRING "${whole}" 1 -1 whole)
   set(${result} "${whole}" PARENT_SCOPE)

@@ -35,19 +35,21 @@ struct MariadbShedlockSite {
     }
 };
 
-std::string enter_of(const std::string& nonce, const std::string& patience,
-                     const std::string& its_end) {
-    return "CALL " + std::string(mysql::scripts::prefix) + "shedlock_enter('%shedlock/report', '" +
-           nonce + "', 'client', 'owner', 'host', 7, 1000000000, 1000000000, 'b', '" + patience +
-           "', 30000, 0, HEX('report'), " + its_end + ");";
+/// What a client sends, but for the end of the transaction.
+std::string enter_of(const std::string& nonce) {
+    const std::string call = "CALL " + std::string(mysql::scripts::prefix);
+    const std::string names = "shedlock('%shedlock/report', HEX('report'));";
+    return "USE locks; START TRANSACTION;" + call + "from_" + names + call +
+           "enter('%shedlock/report', '" + nonce +
+           "', 'client', 'owner', 'host', 7, 1000000000, 1000000000, 'b', 'w', 30000, 0, 0);" +
+           call + "to_" + names;
 }
 
 TEST(MariadbShedlock, ARequestIsOneTransactionWhateverComesOfIt) {
     const MariadbServer server;
     const Client client = connect(server.url() + "?layout=shedlock");
-    server.query("USE locks;" + enter_of("first", "w", "2"));
-    const std::string open =
-        "USE locks; START TRANSACTION;" + enter_of("second", "w", "0") + "SELECT @@in_transaction";
+    server.query(enter_of("first") + "COMMIT");
+    const std::string open = enter_of("second") + "SELECT @@in_transaction";
     EXPECT_TRUE(server.query(open).ends_with("\n1")) << "a waiter was seen before the row was";
 }
 

@@ -19,6 +19,22 @@ constexpr auto now = "TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', UTC_TIMESTAMP
 struct MariadbUpkeepSite {
     MariadbServer server;
 
+    static MariadbServer start_under(std::vector<std::string> command) {
+        return MariadbServer({.under = std::move(command)});
+    }
+    std::string count(const std::string& table) const {
+        return server.query("SELECT COUNT(*) FROM locks." + table);
+    }
+    void age(const std::string& name) const {
+        server.query(
+            "UPDATE locks.holdfast_lines SET last_fence = last_fence - 2 * 86400000000"
+            " WHERE name = 'holdfast/" +
+            name + "'");
+    }
+    std::string sessions() const {
+        return server.query(
+            "SELECT COUNT(*) FROM information_schema.processlist WHERE db = 'locks'");
+    }
     /// In the order of the key, and not all in one go: a small server would swap pages.
     void plant_lines(int count, const std::string& last_fence) const {
         constexpr int at_once = 10'000;
@@ -93,4 +109,5 @@ TEST_P(MysqlTimeZone, OfWhoeverEntersByHandLetsItInNoEarlierAndStayNoLonger) {
 
 }  // namespace
 INSTANTIATE_TYPED_TEST_SUITE_P(Mariadb, SqlUpkeep, MariadbUpkeepSite);
+INSTANTIATE_TYPED_TEST_SUITE_P(Mariadb, SqlForgetting, MariadbUpkeepSite);
 }  // namespace holdfast::test

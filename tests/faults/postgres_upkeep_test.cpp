@@ -14,6 +14,22 @@ constexpr auto its_id = "sha256(convert_to(its_name, 'UTF8'))";
 struct PostgresUpkeepSite {
     PostgresServer server;
 
+    static PostgresServer start_under(std::vector<std::string> command) {
+        return PostgresServer({.under = std::move(command)});
+    }
+    std::string count(const std::string& table) const {
+        return server.query("SELECT count(*) FROM " + table);
+    }
+    void age(const std::string& name) const {
+        server.query(
+            "UPDATE holdfast_lines SET last_fence = last_fence - 2 * 86400000000"
+            " WHERE name = 'holdfast/" +
+            name + "'");
+    }
+    std::string sessions() const {
+        return server.query(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'holdfast'");
+    }
     void plant_lines(int count, const std::string& last_fence) const {
         server.query("INSERT INTO holdfast_lines (id, name, capacity, last_fence) SELECT " +
                      std::string(its_id) + ", its_name, 1000000000, " + last_fence +
@@ -46,4 +62,5 @@ struct PostgresUpkeepSite {
 
 }  // namespace
 INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, SqlUpkeep, PostgresUpkeepSite);
+INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, SqlForgetting, PostgresUpkeepSite);
 }  // namespace holdfast::test

@@ -158,8 +158,17 @@ TEST_P(Tls, AnAuthorityThatCannotBeReadIsTold) {
     expect_refused_at_once(site_->secure_url("127.0.0.1", "tls_ca=/no/such/file"), "file");
 }
 
+/// Without it we would come as nobody.
+TEST_P(Tls, ACertificateOfOursThatCannotBeReadIsTold) {
+    const std::string url =
+        site_->secure_url("127.0.0.1", trusting(known_.authority) + "&request_timeout=60s");
+    const std::string own = known_.client.certificate.string();
+    expect_refused_at_once(url + "&tls_cert=/no/such/file", "'/no/such/file'");
+    expect_refused_at_once(url + "&tls_cert=" + own + "&tls_key=/no/such/file", "'/no/such/file'");
+}
+
 class CutTls : public Tls {};
-HOLDFAST_AT_SITES(CutTls, [](const StoreAtSite& store) { return store.name != "mysql"; });
+HOLDFAST_AT_SITES(CutTls);
 
 TEST_P(CutTls, AConnectionIsReplacedAndNobodyIsLeft) {
     const Client ours = connect(site_->secure_url_behind(trusting(known_.authority) +

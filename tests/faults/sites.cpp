@@ -64,10 +64,10 @@ std::vector<StoreAtSite> stores_at_sites() {
         {.name = "redisson", .make = make_redisson_site, .has_line = false, .knows_its_like = true},
 #endif
 #ifdef HOLDFAST_STORE_POSTGRES
-        {.name = "postgres", .make = make_postgres_site, .pushes = true},
+        {.name = "postgres", .make = make_postgres_site, .knows_its_like = true, .pushes = true},
 #endif
 #ifdef HOLDFAST_STORE_MYSQL
-        {.name = "mysql", .make = make_mysql_site},
+        {.name = "mysql", .make = make_mysql_site, .knows_its_like = true},
 #endif
 #ifdef HOLDFAST_STORE_ZOOKEEPER
         {.name = "zookeeper",

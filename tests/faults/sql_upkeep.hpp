@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <holdfast/holdfast.hpp>
 #include <holdfast/upkeep.hpp>
@@ -11,6 +13,8 @@
 
 #include "faults/server_faults.hpp"
 #include "support/await.hpp"
+#include "support/soak.hpp"
+#include "support/temporary_folder.hpp"
 
 /// What somebody does who looks after the locks in a database that has very many of them. `Site`
 /// has the server, and how a few things are said to it:
@@ -19,6 +23,10 @@
 ///     void plant_dead_contenders(int count)   whose lease has ended: each the only one in its line
 ///     void plant_waiters(int lines, int each) living ones, in lines with these names: 1, 2, 3
 ///     void slow_down_deleting()               of a contender: by 20 ms for each
+///     static Server start_under(command)      one that is started by it
+///     std::string count(table)                of its rows
+///     void age(name)                          the last fence of a resource, by two days
+///     std::string sessions()                  how many of ours there are
 namespace holdfast::test {
 
 template <class Site>
@@ -90,6 +98,84 @@ TYPED_TEST_P(SqlUpkeep, ALineIsListedWholeHoweverLongItIs) {
     EXPECT_EQ(found[1].waiters.size(), 1500U);
     EXPECT_EQ(found[0].waiters.back().owner, "1500");
 }
+
+/// What forgets beside other work, and when. The server's clock is moved.
+template <class Site>
+class SqlForgetting : public testing::Test {
+protected:
+    SqlForgetting() {
+        // A server may run as somebody else.
+        std::filesystem::permissions(folder_.path(), std::filesystem::perms{0755});
+        move_clock(0h);
+    }
+    void move_clock(std::chrono::seconds ahead) const {
+        const auto whole = folder_.path() / "new";
+        std::ofstream(whole) << ahead.count();
+        std::filesystem::rename(whole, clock_);
+    }
+    std::string url() const { return site_.server.url() + "?request_timeout=30s"; }
+    int lines() const { return std::stoi(site_.count("holdfast_lines")); }
+
+    TemporaryFolder folder_;
+    const std::filesystem::path clock_ = folder_.path() / "ahead";
+    Site site_{.server = Site::start_under({"env", "LD_PRELOAD=" HOLDFAST_TEST_WRONG_CLOCK,
+                                            "HOLDFAST_TEST_CLOCK=" + clock_.string()})};
+};
+TYPED_TEST_SUITE_P(SqlForgetting);
+
+TYPED_TEST_P(SqlForgetting, NamesUsedOnceAreForgottenADayLaterBesideOtherWork) {
+    const int count = rounds(1000, 100'000);
+    const Client client = connect(this->url());
+    for (int i = 0; i < count; ++i) client.mutex(std::to_string(i)).acquire().release();
+    // As good as dead, when the server's clock has moved.
+    auto dead = client.shared_mutex("dead", {.lease = 1h}).acquire_shared();
+    ASSERT_GT(this->lines(), count * 9 / 10);
+    this->move_clock(23h);
+    for (int i = 0; i < 100; ++i) client.mutex("work").acquire().release();
+    EXPECT_GT(this->lines(), count * 9 / 10) << "their fences are not a day old";
+    this->move_clock(25h);
+    auto held = client.mutex("held", {.lease = 1h}).acquire();
+    this->site_.age("held");
+    int releases = 0;
+    EXPECT_TRUE(await(
+        [&] {
+            for (int i = 0; i < 50; ++i) client.mutex("work").acquire().release();
+            releases += 50;
+            return this->lines() <= 2;
+        },
+        std::chrono::seconds{rounds(240, 1800)}))
+        << this->lines() << " are left after " << releases << " releases";
+    EXPECT_LE(releases, 500 + count) << "each pays for more than one";
+    EXPECT_LE(std::stoi(this->site_.count("holdfast_contenders")), 1) << "that holds";
+    EXPECT_EQ(held.release(), Released::in_time);
+    EXPECT_EQ(dead.release(), Released::too_late);
+}
+
+/// As `holdfast run` does: each client takes one lock.
+TYPED_TEST_P(SqlForgetting, ClientsOfOneLockEachForgetTogether) {
+    const int count = 300;
+    connect(this->url());
+    this->site_.plant_idle_lines(count);
+    EXPECT_TRUE(await(
+        [&] {
+            connect(this->url()).mutex("work").acquire().release();
+            return this->lines() < count / 10;
+        },
+        240s))
+        << this->lines() << " are left";
+}
+
+TYPED_TEST_P(SqlForgetting, AClientWithOneThreadStaysWithOneConnection) {
+    const Client client = connect(this->url());
+    this->site_.plant_idle_lines(1000);
+    for (int i = 0; i < 300; ++i) client.mutex("work").acquire().release();
+    EXPECT_LT(this->lines(), 1000);
+    EXPECT_EQ(this->site_.sessions(), "1");
+}
+
+REGISTER_TYPED_TEST_SUITE_P(SqlForgetting, NamesUsedOnceAreForgottenADayLaterBesideOtherWork,
+                            ClientsOfOneLockEachForgetTogether,
+                            AClientWithOneThreadStaysWithOneConnection);
 
 REGISTER_TYPED_TEST_SUITE_P(SqlUpkeep, SweepingVeryManyIdleResourcesIsManyShortRequests,
                             ALivingHolderIsKeptWhileASweepIsAtWork,

@@ -46,14 +46,11 @@ MariadbServer& MariadbServer::shared() {
 }
 
 std::vector<std::string> MariadbServer::command_line() const {
-    std::vector<std::string> words{"mariadbd",
-                                   "--no-defaults",
-                                   "--datadir=" + file("data").string(),
-                                   "--port=" + std::to_string(port()),
-                                   "--bind-address=127.0.0.1",
-                                   "--socket=" + file("socket").string(),
-                                   "--max-connections=300",
-                                   temporary_in(folder())};
+    std::vector<std::string> words = options_.under;
+    words.insert(words.end(), {"mariadbd", "--no-defaults", "--datadir=" + file("data").string(),
+                               "--port=" + std::to_string(port()), "--bind-address=127.0.0.1",
+                               "--socket=" + file("socket").string(), "--max-connections=300",
+                               temporary_in(folder())});
     if (getuid() == 0) words.emplace_back("--user=root");
     if (!options_.durable) {
         words.insert(words.end(), {"--innodb-flush-log-at-trx-commit=2",

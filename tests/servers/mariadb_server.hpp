@@ -16,6 +16,8 @@ struct MariadbOptions {
     bool tls = false;
     /// "max-connections=10"
     std::vector<std::string> settings = {};
+    /// What it is started by: {"env", "LD_PRELOAD=..."}
+    std::vector<std::string> under = {};
 };
 
 /// A real MariaDB with the empty database `locks`, answering when the constructor returns.

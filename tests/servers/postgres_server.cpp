@@ -69,6 +69,7 @@ PostgresServer& PostgresServer::shared() {
 
 std::vector<std::string> PostgresServer::command_line() const {
     std::vector<std::string> words = as_unprivileged();
+    words.insert(words.end(), options_.under.begin(), options_.under.end());
     words.insert(words.end(),
                  {programs + "/postgres", "-D", file("data").string(), "-p", std::to_string(port()),
                   "-k", folder().string(), "-c", "listen_addresses=127.0.0.1", "-c",

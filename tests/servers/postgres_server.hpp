@@ -21,6 +21,8 @@ struct PostgresOptions {
     bool tls = false;
     /// "max_connections=10"
     std::vector<std::string> settings = {};
+    /// What it is started by: {"env", "LD_PRELOAD=..."}
+    std::vector<std::string> under = {};
 };
 
 /// A real PostgreSQL, answering when the constructor returns. As root it runs as nobody, for it

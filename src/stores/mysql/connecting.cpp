@@ -23,6 +23,7 @@
 #include "port/clock.hpp"
 #include "port/thread.hpp"
 #include "stores/mysql/failures.hpp"
+#include "stores/sql/failures.hpp"
 
 namespace holdfast::inline v0::mysql {
 
@@ -35,6 +36,19 @@ constexpr auto farewell = 50ms;
 /// Whatever the library believes: it then comes to wait() before it reads.
 void stop_blocking(int descriptor) {
     fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+}
+
+/// What has come, before anybody has read of it, is no packet that a server begins with: its
+/// length, the number nought, and the version of the protocol or the mark of an error. What is too
+/// short to tell passes.
+bool is_no_greeting(int descriptor) {
+    std::array<unsigned char, 5> begin{};
+    const ssize_t size = recv(descriptor, begin.data(), begin.size(), MSG_PEEK | MSG_DONTWAIT);
+    if (size < static_cast<ssize_t>(begin.size())) return false;
+    constexpr unsigned char protocol = 10;
+    constexpr unsigned char refusal = 255;
+    const bool is_short = begin[2] == 0;
+    return !is_short || begin[3] != 0 || (begin[4] != protocol && begin[4] != refusal);
 }
 
 /// Why a connection did not come about.
@@ -68,6 +82,8 @@ struct Connecting::State {
     // The thread's own.
     Moment attempt_until = deadline;
     bool given_time = true;  ///< nothing was cut short
+    MYSQL* attempt = nullptr;
+    bool another_kind = false;  ///< it is no such server
 
     std::mutex mutex;
     std::condition_variable changed;
@@ -120,6 +136,10 @@ int Connecting::State::wait(int descriptor, bool for_reading) {
     const int ready = limit <= 0 ? 0 : poll(polled.data(), polled.size(), static_cast<int>(limit));
     const bool unwanted = polled[1].revents != 0 || polled[2].revents != 0;
     const bool refused = !for_reading && (polled[0].revents & (POLLERR | POLLHUP)) != 0;
+    // Nothing is known of the server before its greeting was read.
+    another_kind = for_reading && ready > 0 && mysql_get_server_info(attempt) == nullptr &&
+                   is_no_greeting(descriptor);
+    if (another_kind) return 0;  // the library would wait for all of what looks like a length
     if (ready > 0 && polled[0].revents != 0 && !refused && !unwanted) return 1;
     if (refused) {
         errno = error_of(descriptor);  // else the library tells that it was under way
@@ -187,14 +207,15 @@ Result<Connection> Connecting::State::connect() {
         if (!trouble || says_more) trouble = outcome.failure();
         if (says_more) break;
     }
-    return trouble.value_or(late_connection(address));
+    return trouble.value_or(sql::late_connection(address));
 }
 
 Result<Connection> Connecting::State::connect_to(const std::string& host) {
     Connection connection{mysql_init(nullptr), mysql_close};
     MYSQL* const mysql = connection.get();
-    if (mysql == nullptr) return late_connection(address);
+    if (mysql == nullptr) return sql::late_connection(address);
     set_options(mysql);
+    attempt = mysql;
     given_time = true;
     const bool connected =
         mysql_real_connect(mysql, host.c_str(), address.user.c_str(), address.password.c_str(),
@@ -204,7 +225,8 @@ Result<Connection> Connecting::State::connect_to(const std::string& host) {
         mysql_options(mysql, MARIADB_OPT_IO_WAIT, nullptr);
         return connection;
     }
-    if (!given_time) return late_connection(address);
+    if (another_kind) return sql::another_kind_of_server("MySQL", "no greeting", address);
+    if (!given_time) return sql::late_connection(address);
     return refused_connection(mysql_errno(mysql), mysql_error(mysql), address);
 }
 

@@ -7,20 +7,14 @@
 #include <string_view>
 #include <system_error>
 
-#include "stores/net/secret.hpp"
+#include "stores/sql/failures.hpp"
 
 namespace holdfast::inline v0::mysql {
 
 namespace {
 
+using Known = sql::KnownError;
 using Remedy = sql::Dialect::Remedy;
-
-struct Known {
-    std::string_view number;
-    Remedy remedy;
-    errc means;
-    std::string_view sentence;
-};
 
 constexpr std::string_view no_schema =
     "our tables or procedures are not there; have them made (docs/stores/mysql.md)";
@@ -29,8 +23,6 @@ constexpr std::string_view no_right =
 constexpr std::string_view read_only =
     "it is read-only, a replica perhaps; use the address of the primary";
 constexpr std::string_view met = "transactions met, again and again";
-constexpr std::string_view not_let_in =
-    "it does not let us in; check user, password, database and certificates";
 
 constexpr std::array known_errors{
     Known{"1305", Remedy::schema, errc::bad_configuration, no_schema},
@@ -66,13 +58,6 @@ constexpr std::array known_errors{
     Known{"1836", Remedy::reconnect, errc::unreachable, read_only},
 };
 
-/// By one number the library tells of certificates, and of a peer that went away in the handshake.
-bool broke_off(std::string_view message) {
-    constexpr std::array<std::string_view, 4> signs{"eof", "reset", "pipe", "timed out"};
-    return std::ranges::any_of(
-        signs, [&](std::string_view sign) { return message.find(sign) != message.npos; });
-}
-
 /// The library ends some of its sentences with the number of the system's error alone.
 std::string with_reason(const std::string& message) {
     const auto begin = message.rfind('(');
@@ -84,24 +69,14 @@ std::string with_reason(const std::string& message) {
     return message.substr(0, begin) + "(" + std::generic_category().message(number) + ")";
 }
 
-std::string shown(std::string_view message, std::string_view number, const sql::Address& address) {
-    return " (" + net::without_secret(message, address.password) + ", error " +
-           std::string(number) + ")";
+std::string said(unsigned number, const std::string& message) {
+    return with_reason(message) + ", error " + std::to_string(number);
 }
 
 }  // namespace
 
 sql::Dialect::Meaning meaning_of(const sql::ServerError& error, const sql::Address& address) {
-    const std::string who = address.shown() + ": ";
-    const auto* const known = std::ranges::find(known_errors, error.code, &Known::number);
-    if (known == known_errors.end()) {
-        return {Remedy::none,
-                {errc::unreachable, Effect::none,
-                 who + "it answered with an error" + shown(error.message, error.code, address)}};
-    }
-    return {known->remedy,
-            {known->means, Effect::none,
-             who + std::string(known->sentence) + shown(error.message, error.code, address)}};
+    return sql::meaning_of(error, known_errors, address);
 }
 
 Failure refused_connection(unsigned number, const std::string& message,
@@ -110,25 +85,16 @@ Failure refused_connection(unsigned number, const std::string& message,
     constexpr std::array<unsigned, 13> refusals{1044, 1045, 1049, 1129, 1130, 1251, 1698,
                                                 1862, 2026, 2059, 2061, 3118, 4151};
     const bool refused = std::ranges::find(refusals, number) != refusals.end();
-    const bool passes = number == 2026 && broke_off(message);
+    // By one number the library tells of certificates, and of a peer that went away in the
+    // handshake.
+    const bool passes =
+        number == 2026 && sql::says_any(message, {"eof", "reset", "pipe", "timed out"});
     if (!refused || passes) return lost_connection(number, message, address);
-    return {errc::bad_configuration, Effect::none,
-            address.shown() + ": " + std::string(not_let_in) +
-                shown(message, std::to_string(number), address)};
-}
-
-Failure late_connection(const sql::Address& address) {
-    return {errc::unreachable, Effect::none,
-            address.shown() + ": no connection in " +
-                std::to_string(address.connect_timeout.count()) +
-                " ms; check the server, or raise connect_timeout"};
+    return sql::not_let_in(said(number, message), address);
 }
 
 Failure lost_connection(unsigned number, const std::string& message, const sql::Address& address) {
-    return {errc::unreachable, Effect::none,
-            address.shown() + ": no connection" +
-                shown(with_reason(message), std::to_string(number), address) +
-                "; check that the server runs"};
+    return sql::lost_connection(said(number, message), address);
 }
 
 bool ends_connection(unsigned number) {

@@ -11,8 +11,6 @@ sql::Dialect::Meaning meaning_of(const sql::ServerError& error, const sql::Addre
 /// Why no connection came about.
 Failure refused_connection(unsigned number, const std::string& message,
                            const sql::Address& address);
-/// It took longer than connect_timeout.
-Failure late_connection(const sql::Address& address);
 /// Why one that there was is gone.
 Failure lost_connection(unsigned number, const std::string& message, const sql::Address& address);
 

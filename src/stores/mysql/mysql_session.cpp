@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -107,7 +108,10 @@ void MysqlSession::take_connection() {
     proceed(start_step());
 }
 
+/// The library takes an error of OpenSSL's for one of this connection, and the thread may have one
+/// of another's, or of the user's own: then each next one would seem lost too.
 int MysqlSession::start_step() {
+    ERR_clear_error();
     MYSQL* const mysql = connection_.get();
     switch (step_) {
         case Step::querying:
@@ -123,6 +127,7 @@ int MysqlSession::start_step() {
 }
 
 int MysqlSession::continue_step(int events) {
+    ERR_clear_error();
     MYSQL* const mysql = connection_.get();
     switch (step_) {
         case Step::querying:
@@ -352,19 +357,19 @@ void MysqlSession::ask(const sql::Call& call) {
 }
 
 void MysqlSession::call() {
-    const bool several = asked_.rows.size() > 1;
-    std::string text = several ? "START TRANSACTION;" : "";
-    std::string verb(asked_.verb);
-    if (several && verb == "enter") {
-        text += "SET @holdfast_stopped=FALSE;";
-        verb = "enter_next";
+    const bool alone = asked_.rows.size() == 1 && !asked_.shared;
+    std::string text = alone ? "" : "START TRANSACTION;SET @holdfast_stopped=FALSE;";
+    for (std::vector<std::string> words : asked_.rows) {
+        std::vector<std::string> names = {words.front(), words.back()};
+        if (asked_.shared) {
+            append_call("from_shedlock", names, text);
+            words.pop_back();
+        }
+        words.emplace_back(alone ? "1" : "0");
+        append_call(asked_.verb, words, text);
+        if (asked_.shared) append_call("to_shedlock", names, text);
     }
-    for (std::size_t i = 0; i < asked_.rows.size(); ++i) {
-        const bool last = i + 1 == asked_.rows.size();
-        std::vector<std::string> words = asked_.rows[i];
-        words.emplace_back(!last ? "0" : several ? "1" : "2");
-        append_call(verb, words, text);
-    }
+    if (!alone) text += "COMMIT";
     send(std::move(text));
 }
 
@@ -379,13 +384,6 @@ void MysqlSession::run(std::string_view script) {
     state_ = State::busy;
     send(std::string(script));
     proceed(start_step());
-}
-
-std::optional<sql::Reply> MysqlSession::take_reply() {
-    if (!replied()) return std::nullopt;
-    reply_whole_ = false;
-    state_ = State::idle;
-    return std::exchange(reply_, {});
 }
 
 std::vector<std::string> MysqlSession::take_pushes() {

@@ -34,17 +34,12 @@ public:
     MysqlSession(const MysqlSession&) = delete;
     MysqlSession& operator=(const MysqlSession&) = delete;
 
-    State state() const noexcept override { return state_; }
     void advance() override;
     int descriptor() const noexcept override;
-    short wanted() const noexcept override { return wanted_; }
     void ask(const sql::Call& call) override;
     void run(std::string_view script) override;
-    bool replied() const noexcept override { return state_ == State::busy && reply_whole_; }
-    std::optional<sql::Reply> take_reply() override;
     std::vector<std::string> take_pushes() override;
     bool can_wait() const noexcept override { return awake_; }
-    const Failure& trouble() const noexcept override { return trouble_; }
 
 private:
     /// What the library is at: each may stop and ask to be continued.
@@ -89,10 +84,8 @@ private:
     std::optional<Connecting> connecting_;
     Connection connection_{nullptr, mysql_close};
     std::string text_;  ///< of the query; the library keeps only its address
-    State state_ = State::opening;
     Stage stage_ = Stage::connecting;
     Step step_ = Step::nothing;
-    short wanted_ = 0;
 
     // What the library returns in the end of a step.
     int query_result_ = 0;
@@ -101,15 +94,12 @@ private:
 
     sql::Call asked_;
     Seat seat_;
-    sql::Reply reply_;
-    bool reply_whole_ = false;
     std::optional<sql::ServerError> refusal_;  ///< of a request that is being rolled back
     /// Whom something was told, and when: several may be told at the same moment, and seen one
     /// after the other.
     std::set<std::string> seen_;
     std::vector<std::string> pushes_;
     bool awake_ = false;  ///< it is to sleep again
-    Failure trouble_;
 };
 
 }  // namespace holdfast::inline v0::mysql

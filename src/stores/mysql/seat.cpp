@@ -88,7 +88,7 @@ std::size_t Seat::index_of(const sql::Call& call) {
 }
 
 std::optional<std::string> Seat::statement_for(const sql::Call& call) const {
-    if (call.rows.size() != 1) return std::nullopt;
+    if (call.rows.size() != 1 || call.shared) return std::nullopt;
     const auto& row = call.rows.front();
     const Words words(call);
     if (call.verb == "enter") {

@@ -61,6 +61,8 @@ Socket::Transfer write_all(Socket& socket, std::string_view bytes);
 /// The same stream, encrypted, to a server that has proved its name. Throws Error with
 /// errc::bad_configuration when a certificate or key of ours cannot be used.
 std::shared_ptr<Socket> secured(const Address& address, std::unique_ptr<Socket> plain);
+/// Throws the same, where the connection is another library's.
+void check_certificates(const Address& address);
 
 /// Starts to connect. Throws Error when not even that is possible.
 std::shared_ptr<Socket> connect_to(const Address& address, const Endpoint& endpoint);

@@ -246,4 +246,8 @@ std::shared_ptr<Socket> secured(const Address& address, std::unique_ptr<Socket> 
     return std::make_shared<TlsSocket>(address, std::move(plain));
 }
 
+void check_certificates(const Address& address) {
+    context_for(address);
+}
+
 }  // namespace holdfast::inline v0::net

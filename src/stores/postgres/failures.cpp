@@ -1,26 +1,18 @@
 #include "stores/postgres/failures.hpp"
 
-#include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 
 #include "stores/net/secret.hpp"
+#include "stores/sql/failures.hpp"
 
 namespace holdfast::inline v0::postgres {
 
 namespace {
 
+using Known = sql::KnownError;
 using Remedy = sql::Dialect::Remedy;
-
-/// An SQLSTATE, or how one starts.
-struct Known {
-    std::string_view code;
-    Remedy remedy;
-    errc means;
-    std::string_view sentence;
-};
 
 constexpr std::string_view other_tables =
     "a column of our tables is missing or has another type, so they are of another version of "
@@ -55,10 +47,6 @@ constexpr std::array known_errors{
           "it is read-only, a replica perhaps; use the address of the primary"},
 };
 
-std::string shown(const sql::ServerError& error, const sql::Address& address) {
-    return " (" + net::without_secret(error.message, address.password) + ", " + error.code + ")";
-}
-
 /// The SQLSTATE in "FATAL:  28P01: ...", whatever the language; empty when libpq speaks for itself.
 std::string_view code_in(std::string_view message) {
     constexpr std::string_view before = ":  ";
@@ -78,57 +66,38 @@ bool refuses_us(std::string_view code) {
     return code.starts_with("28") || code == "3D000" || code == "42501";
 }
 
-bool says_any(std::string_view message, std::initializer_list<std::string_view> signs) {
-    return std::ranges::any_of(
-        signs, [&](std::string_view sign) { return message.find(sign) != message.npos; });
-}
-
 /// A peer that went away in the handshake is told of in words of TLS too.
 bool broke_off(std::string_view message) {
-    return says_any(message, {"SYSCALL", "eof", "EOF", "reset", "closed", "timed out", "timeout"});
+    return sql::says_any(message,
+                         {"SYSCALL", "eof", "EOF", "reset", "closed", "timed out", "timeout"});
 }
 
 }  // namespace
 
 sql::Dialect::Meaning meaning_of(const sql::ServerError& error, const sql::Address& address) {
-    const std::string who = address.shown() + ": ";
-    for (const Known& known : known_errors) {
-        if (!error.code.starts_with(known.code)) continue;
-        return {
-            known.remedy,
-            {known.means, Effect::none, who + std::string(known.sentence) + shown(error, address)}};
-    }
-    return {Remedy::none,
-            {errc::unreachable, Effect::none,
-             who + "it answered with an error" + shown(error, address)}};
+    return sql::meaning_of(error, known_errors, address);
 }
 
 Failure refused_connection(const std::string& message, const sql::Address& address) {
-    const std::string who = address.shown() + ": ";
-    const std::string said = net::without_secret(message, address.password);
-    if (says_any(message, {"unsupported startup parameter", "pgbouncer"})) {
+    if (sql::says_any(message, {"unsupported startup parameter", "pgbouncer"})) {
         return {errc::bad_configuration, Effect::none,
-                who +
-                    "that is PgBouncer, and a session there does not stay one (LISTEN is lost); "
+                address.shown() +
+                    ": that is PgBouncer, and a session there does not stay one (LISTEN is lost); "
                     "use the address of the server itself (" +
-                    said + ")"};
+                    net::without_secret(message, address.password) + ")"};
     }
     const std::string_view code = code_in(message);
+    if (refuses_us(code)) return sql::not_let_in(message, address);
+    if (!code.empty()) return sql::lost_connection(message, address);
     // What has no code libpq says itself.
-    const bool has_wrong_files =
-        says_any(message, {"password", "certificate", "SSL"}) && !broke_off(message);
-    if (refuses_us(code) || (code.empty() && has_wrong_files)) {
-        return {errc::bad_configuration, Effect::none,
-                who + "it does not let us in; check user, password, database and certificates (" +
-                    said + ")"};
+    if (sql::says_any(message,
+                      {"expected authentication request", "response to SSL negotiation"})) {
+        return sql::another_kind_of_server("PostgreSQL", message, address);
     }
-    return lost_connection(message, address);
-}
-
-Failure lost_connection(const std::string& message, const sql::Address& address) {
-    return {errc::unreachable, Effect::none,
-            address.shown() + ": no connection (" + net::without_secret(message, address.password) +
-                "); check that the server runs"};
+    const bool has_wrong_files =
+        sql::says_any(message, {"password", "certificate", "SSL"}) && !broke_off(message);
+    return has_wrong_files ? sql::not_let_in(message, address)
+                           : sql::lost_connection(message, address);
 }
 
 bool ends_connection(std::string_view code) {

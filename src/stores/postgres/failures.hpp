@@ -10,8 +10,6 @@ sql::Dialect::Meaning meaning_of(const sql::ServerError& error, const sql::Addre
 
 /// Why no connection came about, by what libpq says of it; with codes (PQERRORS_VERBOSE).
 Failure refused_connection(const std::string& message, const sql::Address& address);
-/// Why one that there was is gone.
-Failure lost_connection(const std::string& message, const sql::Address& address);
 
 /// The server ends the connection with this error.
 bool ends_connection(std::string_view code);

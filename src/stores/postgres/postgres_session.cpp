@@ -10,6 +10,7 @@
 #include "stores/postgres/failures.hpp"
 #include "stores/postgres/postgres_scripts.hpp"
 #include "stores/postgres/schema_name.hpp"
+#include "stores/sql/failures.hpp"
 
 namespace holdfast::inline v0::postgres {
 
@@ -49,13 +50,16 @@ std::string array_of(const std::vector<Words>& rows, std::size_t column) {
     return array + "}";
 }
 
+/// "SELECT holdfast_01234567_enter("
 std::string function_of(const sql::Call& call) {
-    return std::string(scripts::prefix) + call.verb + (call.rows.size() == 1 ? "" : "_all");
+    const std::string before = "SELECT " + std::string(scripts::prefix);
+    if (call.shared) return before + "beside_shedlock('" + call.verb + "',";
+    return before + call.verb + (call.rows.size() == 1 ? "(" : "_all(");
 }
 
 /// "SELECT holdfast_01234567_enter($1,$2)"
 std::string text_of(const sql::Call& call) {
-    std::string text = "SELECT " + function_of(call) + "(";
+    std::string text = function_of(call);
     for (std::size_t i = 1; i <= call.rows.front().size(); ++i) {
         if (i > 1) text += ',';
         text += '$' + std::to_string(i);
@@ -212,7 +216,7 @@ void PostgresSession::advance() {
     if (resolution_) return resolve();
     if (state_ == State::broken) return;
     if (next_address_at_ && BootClock::now() >= *next_address_at_) {
-        if (connection_) fail(lost_connection("no answer from " + host_, address_));
+        if (connection_) fail(sql::lost_connection("no answer from " + host_, address_));
         return try_next_address();
     }
     if (!connection_) return;
@@ -309,20 +313,21 @@ void PostgresSession::run(std::string_view script) {
 void PostgresSession::sent(int accepted) {
     reply_ = {};
     reply_whole_ = false;
-    if (accepted == 0) return fail(lost_connection(message(), address_));
+    if (accepted == 0) return fail(sql::lost_connection(message(), address_));
     flush();
 }
 
 void PostgresSession::flush() {
     const int left = PQflush(connection_.get());
-    if (left < 0) return fail(lost_connection(message(), address_));
+    if (left < 0) return fail(sql::lost_connection(message(), address_));
     wanted_ = static_cast<short>(left > 0 ? POLLIN | POLLOUT : POLLIN);
 }
 
 void PostgresSession::receive() {
     if ((wanted_ & POLLOUT) != 0) flush();
     if (!connection_ || state_ == State::broken) return;
-    if (PQconsumeInput(connection_.get()) == 0) return fail(lost_connection(message(), address_));
+    if (PQconsumeInput(connection_.get()) == 0)
+        return fail(sql::lost_connection(message(), address_));
     const bool expects = state_ == State::busy || greeting_;
     while (expects && !reply_whole_ && PQisBusy(connection_.get()) == 0) {
         const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQgetResult(connection_.get()),
@@ -354,16 +359,9 @@ void PostgresSession::take_result(const PGresult& result) {
         reply_.error = {.code = field(PG_DIAG_SQLSTATE), .message = field(PG_DIAG_MESSAGE_PRIMARY)};
         // Without a code it is libpq that speaks: the connection is gone.
         if (reply_.error->code.empty() || ends_connection(reply_.error->code)) {
-            fail(lost_connection(message(), address_));
+            fail(sql::lost_connection(message(), address_));
         }
     }
-}
-
-std::optional<sql::Reply> PostgresSession::take_reply() {
-    if (!replied()) return std::nullopt;
-    reply_whole_ = false;
-    state_ = State::idle;
-    return std::exchange(reply_, {});
 }
 
 std::vector<std::string> PostgresSession::take_pushes() {

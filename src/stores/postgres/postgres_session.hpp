@@ -27,17 +27,12 @@ public:
     /// `channel`: what it listens to; empty when it is for requests. The address must outlive this.
     PostgresSession(const Address& address, std::string channel, std::function<void()> resolved);
 
-    State state() const noexcept override { return state_; }
     void advance() override;
     std::optional<Moment> due() const noexcept override { return next_address_at_; }
     int descriptor() const noexcept override;
-    short wanted() const noexcept override { return wanted_; }
     void ask(const sql::Call& call) override;
     void run(std::string_view script) override;
-    bool replied() const noexcept override { return state_ == State::busy && reply_whole_; }
-    std::optional<sql::Reply> take_reply() override;
     std::vector<std::string> take_pushes() override;
-    const Failure& trouble() const noexcept override { return trouble_; }
 
 private:
     using Connection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
@@ -65,14 +60,9 @@ private:
     std::string host_;                ///< that is tried, or was had
     std::optional<Moment> next_address_at_;
     Connection connection_{nullptr, PQfinish};
-    State state_ = State::opening;
-    bool greeting_ = false;  ///< connected, and finding out whom it is connected to
-    short wanted_ = 0;
-    sql::Reply reply_;
-    bool reply_whole_ = false;
+    bool greeting_ = false;                 ///< connected, and finding out whom it is connected to
     std::map<std::string, bool> prepared_;  ///< the functions that were asked for: whether they are
     std::optional<sql::Call> to_send_;      ///< once it is prepared
-    Failure trouble_;
 };
 
 }  // namespace holdfast::inline v0::postgres

@@ -4,6 +4,8 @@
 
 #include <holdfast/error.hpp>
 
+#include "stores/net/socket.hpp"
+
 namespace holdfast::inline v0::sql {
 
 namespace {
@@ -59,7 +61,10 @@ Address address_of(const StoreUrl& url, const Defaults& defaults) {
     address.user = url.user;
     address.password = password_of(url, defaults);
     address.reach = reach_of(url);
-    if (address.reach == net::Address::Reach::tls) net::read_tls(url, address);
+    if (address.reach == net::Address::Reach::tls) {
+        net::read_tls(url, address);
+        net::check_certificates(address);
+    }
     net::read_timeouts(url, address);
     return address;
 }

@@ -46,17 +46,15 @@ Capabilities Calls::capabilities() const {
 }
 
 Call Calls::call(std::string_view verb) const {
-    const std::string before = tables_ == Tables::shedlock ? "shedlock_" : "";
-    return {.verb = before + std::string(verb), .rows = {}, .place = {}};
+    return {.verb = std::string(verb), .rows = {}, .shared = tables_ == Tables::shedlock};
 }
 
 void Calls::add(Call& call, std::string_view resource, std::vector<std::string> words) const {
     auto& row = call.rows.emplace_back();
     row.reserve(words.size() + 2);
-    const bool shared = tables_ == Tables::shedlock;
-    row.push_back((shared ? std::string(shared_line) : "") + escaped(resource));
+    row.push_back((call.shared ? std::string(shared_line) : "") + escaped(resource));
     for (std::string& word : words) row.push_back(std::move(word));
-    if (shared) row.push_back(hex_of(resource));
+    if (call.shared) row.push_back(hex_of(resource));
 }
 
 Call Calls::enter(std::span<const Contender> contenders) const {
@@ -80,16 +78,17 @@ Call Calls::standing(const Ticket& ticket) const {
 std::vector<scripted::Batch<Call>> Calls::renewals(std::span<const Ticket> tickets,
                                                    std::span<const std::size_t> which,
                                                    const Extension& extension) const {
-    std::vector<scripted::Batch<Call>> batches;
-    if (which.empty()) return batches;
-    batches.push_back({this->call("renew"), {which.begin(), which.end()}});
-    auto& [call, order] = batches.front();
+    std::vector<std::size_t> order(which.begin(), which.end());
     std::ranges::stable_sort(
         order, {}, [&](std::size_t i) -> const auto& { return tickets[i].resource; });
     const std::string milliseconds = std::to_string(extension.lease.count());
     const std::string serial = std::to_string(extension.serial);
+    std::vector<scripted::Batch<Call>> batches;
     for (const std::size_t i : order) {
-        add(call, tickets[i].resource, {hex_of(tickets[i].nonce), milliseconds, serial});
+        if (batches.empty() || tables_ == Tables::shedlock) batches.push_back({call("renew"), {}});
+        add(batches.back().request, tickets[i].resource,
+            {hex_of(tickets[i].nonce), milliseconds, serial});
+        batches.back().which.push_back(i);
     }
     return batches;
 }
@@ -102,8 +101,9 @@ Call Calls::leave(const Ticket& ticket, std::chrono::milliseconds tombstone) con
 }
 
 Call Calls::inspect(std::string_view prefix, const std::string& behind) const {
-    Call call = this->call("inspect");
+    Call call = this->call(tables_ == Tables::shedlock ? "shedlock_inspect" : "inspect");
     add(call, prefix, {behind});
+    call.shared = false;
     return call;
 }
 
@@ -115,7 +115,7 @@ Call Calls::look_at(std::string_view resource) const {
 }
 
 Call Calls::sweep(const std::string& behind) const {
-    return {.verb = "sweep", .rows = {{behind}}, .place = {}};
+    return {.verb = "sweep", .rows = {{behind}}};
 }
 
 std::optional<std::string> Calls::objection_to(const std::string& resource) const {

@@ -51,7 +51,7 @@ public:
     Call enter(std::span<const Contender> contenders) const;
     Call standing(const Ticket& ticket) const;
     /// One for all, sorted by name, as every request takes several rows: so two never wait for each
-    /// other.
+    /// other. One for each of those that are shared.
     std::vector<scripted::Batch<Call>> renewals(std::span<const Ticket> tickets,
                                                 std::span<const std::size_t> which,
                                                 const Extension& extension) const;

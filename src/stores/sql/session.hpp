@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "port/clock.hpp"
@@ -18,6 +19,8 @@ struct Call {
     std::vector<std::vector<std::string>> rows;
     /// The place that it was answered when it entered, of a request for one that did.
     std::string place = {};
+    /// The lock is ShedLock's too: the last word of a row is its name there, in hexadecimal digits.
+    bool shared = false;
 };
 
 /// What the server refused, and by which code of its own.
@@ -48,23 +51,28 @@ public:
 
     virtual ~Session() = default;
 
-    virtual State state() const noexcept = 0;
+    State state() const noexcept { return state_; }
     /// Goes on with what it is at, as far as it goes without blocking.
     virtual void advance() = 0;
     /// When advance() has something to do by itself, if ever.
     virtual std::optional<Moment> due() const noexcept { return std::nullopt; }
     /// What to poll for before the next advance(); -1 while there is nothing.
     virtual int descriptor() const noexcept = 0;
-    virtual short wanted() const noexcept = 0;
+    short wanted() const noexcept { return wanted_; }
 
     /// Of an idle one, which is busy then until the reply is there.
     virtual void ask(const Call& call) = 0;
     /// The same with text of the server's own language: several statements.
     virtual void run(std::string_view script) = 0;
     /// Whether the reply is there.
-    virtual bool replied() const noexcept = 0;
+    bool replied() const noexcept { return state_ == State::busy && reply_whole_; }
     /// Once it is there; then it is idle again.
-    virtual std::optional<Reply> take_reply() = 0;
+    std::optional<Reply> take_reply() {
+        if (!replied()) return std::nullopt;
+        reply_whole_ = false;
+        state_ = State::idle;
+        return std::exchange(reply_, {});
+    }
 
     /// Of a session that listens: what was told to this client. See scripted::news_in() and
     /// woken_by_somebody.
@@ -74,7 +82,14 @@ public:
     virtual bool can_wait() const noexcept { return false; }
 
     /// Why it is broken.
-    virtual const Failure& trouble() const noexcept = 0;
+    const Failure& trouble() const noexcept { return trouble_; }
+
+protected:
+    State state_ = State::opening;
+    short wanted_ = 0;
+    Reply reply_ = {};  ///< as far as it has come
+    bool reply_whole_ = false;
+    Failure trouble_ = {};
 };
 
 }  // namespace holdfast::inline v0::sql

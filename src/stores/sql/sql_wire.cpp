@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "stores/sql/failures.hpp"
+
 namespace holdfast::inline v0::sql {
 
 using namespace std::chrono_literals;
@@ -24,6 +26,9 @@ constexpr auto time_for_schema = 30s;
 /// How long a request that met a deadlock, or a server that starts, is held back.
 constexpr auto passing_trouble = 5ms;
 
+/// How long a connection that forgets is taken for one that is free in a moment.
+constexpr auto time_to_forget = 50ms;
+
 /// Empty of a request for several, or for none: those are in no order.
 std::string_view resource_of(const Call& call) {
     if (call.rows.size() != 1 || call.rows.front().empty()) return {};
@@ -35,13 +40,6 @@ std::string_view resource_of(const Call& call) {
 bool must_be_served(const Session& session) {
     return (session.wanted() & POLLOUT) != 0 || session.state() != Session::State::busy ||
            session.replied();
-}
-
-Failure too_slow_to_open(const Address& address) {
-    return {errc::unreachable, Effect::none,
-            address.shown() + ": no connection in " +
-                std::to_string(address.connect_timeout.count()) +
-                " ms; check the server, or raise connect_timeout"};
 }
 
 }  // namespace
@@ -103,6 +101,24 @@ void SqlWire::serve(Moment now, Due& due) {
     expire(now, due);
     hand_out();
     open_more(now);
+    forget_some();
+}
+
+/// What somebody waits for goes first. Nobody waits for this: it ends with the server's own time
+/// limit, or with its connection.
+void SqlWire::forget_some() {
+    const bool at_leisure = outbox_.waiting().empty() && std::ranges::any_of(slots_, &Slot::idle);
+    if (!at_leisure || !forgetting_.is_due()) return;
+    auto request = std::make_unique<Request>(
+        forgetting_.start(),
+        [this](const Answer& answer) {
+            const std::lock_guard guard(mutex_);
+            forgetting_.ended(answer.result);
+        },
+        Moment::max());
+    request->forgets = true;
+    outbox_.submit(std::move(request));
+    hand_out();
 }
 
 void SqlWire::serve_slot(Slot& slot, Moment now, Due& due) {
@@ -122,7 +138,7 @@ void SqlWire::serve_slot(Slot& slot, Moment now, Due& due) {
         backoff_.failed(now);
         Failure met = session.trouble();
         slot.session.reset();
-        if (met.sentence.empty()) met = too_slow_to_open(address_);
+        if (met.sentence.empty()) met = late_connection(address_);
         net::finish(outbox_.attempt_failed(std::move(met)), due);
     }
 }
@@ -134,6 +150,7 @@ void SqlWire::take_reply(Slot& slot, Reply reply, Due& due) {
         slot.request->schema_made = true;
     }
     if (reply.error) return refused(slot, *reply.error, due);
+    if (slot.request->call.verb == "leave") forgetting_.left();
     net::finish(std::move(slot.request), std::move(reply), due);
 }
 
@@ -172,6 +189,9 @@ void SqlWire::broken(Slot& slot, Moment now, Due& due) {
     if (!slot.request) return net::finish(outbox_.attempt_failed(std::move(trouble)), due);
     slot.making_schema = false;
     slot.request->lost();
+    if (slot.request->forgets) {
+        return net::finish(std::move(slot.request), std::move(trouble), due);
+    }
     slot.request->trouble = std::move(trouble);
     outbox_.send_again(std::move(slot.request));
 }
@@ -213,6 +233,10 @@ void SqlWire::open_more(Moment now) {
         slots_, [](const Slot& slot) { return slot.session->state() == Session::State::opening; });
     if (opening || slots_.size() == most_sessions || now < backoff_.next()) return;
     if (outbox_.is_held_back() || next_to_go() == outbox_.waiting().end()) return;
+    const bool free_soon = std::ranges::any_of(slots_, [&](const Slot& slot) {
+        return slot.request && slot.request->forgets && now < slot.request->sent + time_to_forget;
+    });
+    if (free_soon) return;
     slots_.push_back(
         {.session = dialect_->open(Dialect::Purpose::requests, [bell = bell_] { bell.ring(); }),
          .open_until = now + address_.connect_timeout});
@@ -278,7 +302,10 @@ std::optional<Moment> SqlWire::earliest(std::optional<Moment> until) const {
         // It may be so from the start, and there is nothing to poll for then.
         if (slot.session->state() == Session::State::broken) also(BootClock::now());
         if (const auto due = slot.session->due()) also(*due);
-        if (slot.request) also(slot.request->deadline);
+        if (!slot.request) return;
+        also(slot.request->deadline);
+        const Moment slow = slot.request->sent + time_to_forget;
+        if (slot.request->forgets && slow > BootClock::now()) also(slow);
     };
     for (const Slot& slot : slots_) of_slot(slot);
     also(outbox_.earliest());

@@ -16,6 +16,7 @@
 #include "stores/net/outbox.hpp"
 #include "stores/sql/address.hpp"
 #include "stores/sql/dialect.hpp"
+#include "stores/sql/forgetting.hpp"
 #include "stores/sql/session.hpp"
 
 namespace holdfast::inline v0::sql {
@@ -55,6 +56,7 @@ private:
 
         Call call;
         bool schema_made = false;
+        bool forgets = false;  ///< asked by nobody: see Forgetting
     };
     using Outbox = net::Outbox<Request>;
     /// A connection, and what is under way on it.
@@ -76,6 +78,7 @@ private:
     Outbox::Requests::const_iterator next_to_go() const;
     void hand_out();
     void open_more(Moment now);
+    void forget_some();
     void expire(Moment now, Due& due);
     void serve_pushes(Moment now, Due& due);
     void advance_pushes(Moment now, const Due& due);
@@ -91,6 +94,7 @@ private:
     Outbox outbox_;
     std::vector<Slot> slots_;
     net::Backoff backoff_;
+    Forgetting forgetting_;
     std::vector<pollfd> polled_;  ///< of a turn: whoever leads has it to itself
 
     std::optional<Slot> pushes_;

@@ -6,17 +6,13 @@ BEGIN
     ROLLBACK;
 END;
 
--- @holdfast_stopped is set when it is not admitted. When it is gone or refused, nothing of this
--- transaction is left: all of it is rolled back.
+-- Several are entered in order, up to the first that is not admitted: @holdfast_stopped is set then,
+-- and what would come after it does not. When it is gone or refused, nothing of this transaction is
+-- left: all of it is rolled back.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_enter(
-    IN its_name TEXT CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_owner TEXT CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_host TEXT CHARACTER SET ascii COLLATE ascii_bin, IN its_pid INT,
-    IN its_weight BIGINT, IN its_capacity BIGINT,
-    IN its_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_patience CHAR(1) CHARACTER SET ascii COLLATE ascii_bin,
+    IN its_name TEXT $ascii, IN its_nonce CHAR(32) $ascii, IN its_client CHAR(32) $ascii,
+    IN its_owner TEXT $ascii, IN its_host TEXT $ascii, IN its_pid INT, IN its_weight BIGINT,
+    IN its_capacity BIGINT, IN its_fairness CHAR(1) $ascii, IN its_patience CHAR(1) $ascii,
     IN its_lease BIGINT, IN its_reentry INT, IN its_end INT)
 SQL SECURITY INVOKER
 body: BEGIN
@@ -24,10 +20,10 @@ body: BEGIN
     DECLARE line_capacity, line_ticket, line_fence, line_crowd, now_is, room, hold_weight, its_fence
         BIGINT;
     DECLARE known_end, seat_end BIGINT;
-    DECLARE line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE known, new_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
-    IF its_end = 2 THEN START TRANSACTION; END IF;
+    DECLARE line_fairness CHAR(1) $ascii;
+    DECLARE known, new_phase VARCHAR(8) $ascii;
+    DECLARE seat CHAR(32) $ascii;
+    IF its_end THEN START TRANSACTION; ELSEIF @holdfast_stopped THEN LEAVE body; END IF;
     WHILE line_id IS NULL DO
         SELECT id, capacity, fairness, last_ticket, last_fence, crowd, seat_nonce,
                 IF(seat_claim_end = 0, seat_lease_end, LEAST(seat_lease_end, seat_claim_end))
@@ -36,8 +32,7 @@ body: BEGIN
             FROM holdfast_lines WHERE id = UNHEX(SHA2(its_name, 256)) FOR UPDATE;
         IF line_id IS NULL THEN CALL holdfast_1_make(its_name); END IF;
     END WHILE;
-    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
-        + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP());
+    SET now_is = $now;
     SET room = its_capacity;
     IF line_crowd > 0 THEN
         SELECT phase, lease_end INTO known, known_end FROM holdfast_contenders
@@ -138,22 +133,3 @@ body: BEGIN
         CALL holdfast_1_still_waiting(line_id, seat, its_nonce, line_ticket, now_is, its_end);
     END IF;
 END;
-
--- One of several, which are entered in order, up to the first that is not admitted.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_enter_next(
-    IN its_name TEXT CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_owner TEXT CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_host TEXT CHARACTER SET ascii COLLATE ascii_bin, IN its_pid INT, IN its_weight BIGINT,
-    IN its_capacity BIGINT, IN its_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_patience CHAR(1) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_lease BIGINT, IN its_reentry INT, IN its_end INT)
-SQL SECURITY INVOKER
-IF NOT @holdfast_stopped THEN
-    CALL holdfast_1_enter(its_name, its_nonce, its_client, its_owner, its_host, its_pid, its_weight,
-                          its_capacity, its_fairness, its_patience, its_lease, its_reentry,
-                          its_end);
-    -- What would come after it, and end the transaction, does not.
-    IF @holdfast_stopped THEN COMMIT; END IF;
-END IF;

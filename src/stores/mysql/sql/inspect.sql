@@ -1,7 +1,7 @@
 -- Where a page of inspect ends: behind the next thousand contenders, and no more than so many seats.
 -- NULL: it is the last.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_end_of_page(IN behind VARBINARY(33),
-                                                      OUT up_to VARBINARY(33))
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_end_of_page(
+    IN behind VARBINARY(33), OUT up_to VARBINARY(33))
 SQL SECURITY INVOKER
 BEGIN
     DECLARE last_seat VARBINARY(33);
@@ -13,159 +13,47 @@ BEGIN
     SET up_to = COALESCE(last_seat, up_to);
 END;
 
--- Who holds and who waits, in ticket order. Shows nothing that is over or not ours, and ends
--- nothing. A page: the lines behind this id (in hexadecimal digits). A line is in one page. The last
--- row says where the next page starts.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_inspect(
-    IN prefix TEXT CHARACTER SET ascii COLLATE ascii_bin, IN its_behind VARCHAR(64), IN its_end INT)
+-- Who holds and who waits in these lines, in ticket order. Shows nothing that is over or not ours,
+-- and ends nothing.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_show_lines(
+    IN first VARBINARY(33), IN last VARBINARY(33), IN prefix TEXT $ascii)
 SQL SECURITY INVOKER
 BEGIN
-    DECLARE now_is BIGINT;
-    DECLARE behind VARBINARY(33) DEFAULT UNHEX(its_behind);
-    DECLARE next_page, up_to VARBINARY(33);
-    CALL holdfast_1_end_of_page(behind, next_page);
-    SET up_to = COALESCE(next_page, REPEAT(x'ff', 33));
-    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
-        + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP());
+    DECLARE now_is BIGINT DEFAULT $now;
     SELECT name, capacity, fairness,
             IF(phase = 'admitted' OR (phase = 'offered' AND claim_end > now_is), 'holder',
                'waiter'),
             nonce, owner, weight, fence, (lease_end - now_is) DIV 1000, host, pid,
             GREATEST((now_is - since) DIV 1000, 0), ticket
         FROM holdfast_lines JOIN holdfast_contenders ON line = id
-        WHERE id > behind AND id <= up_to AND LEFT(name, LENGTH(prefix)) = prefix
-            AND phase <> 'left' AND lease_end > now_is AND nonce <> seat_nonce AND nonce <> REPEAT('0', 32)
+        WHERE id >= first AND id <= last AND LEFT(name, LENGTH(prefix)) = prefix
+            AND phase <> 'left' AND lease_end > now_is AND nonce <> seat_nonce
+            AND nonce <> REPEAT('0', 32)
     UNION ALL SELECT name, capacity, fairness,
             IF(seat_claim_end = 0 OR seat_claim_end > now_is, 'holder', 'waiter'),
             seat_nonce, seat_owner, capacity, IF(seat_claim_end = 0, seat_fence, 0),
             (seat_lease_end - now_is) DIV 1000, seat_host, seat_pid,
             GREATEST((now_is - seat_since) DIV 1000, 0), seat_ticket
         FROM holdfast_lines
-        WHERE id > behind AND id <= up_to AND LEFT(name, LENGTH(prefix)) = prefix
+        WHERE id >= first AND id <= last AND LEFT(name, LENGTH(prefix)) = prefix
             AND seat_nonce <> '' AND seat_lease_end > now_is
         ORDER BY ticket;
+END;
+
+-- A page: the lines behind this id (in hexadecimal digits). A line is in one page. The last row says
+-- where the next page starts.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_inspect(
+    IN prefix TEXT $ascii, IN its_behind VARCHAR(64), IN its_end INT)
+SQL SECURITY INVOKER
+BEGIN
+    DECLARE behind VARBINARY(33) DEFAULT UNHEX(its_behind);
+    DECLARE next_page VARBINARY(33);
+    CALL holdfast_1_end_of_page(behind, next_page);
+    CALL holdfast_1_show_lines(CONCAT(behind, x'00'), COALESCE(next_page, REPEAT(x'ff', 33)),
+                               prefix);
     IF next_page IS NOT NULL THEN SELECT 'next', LOWER(HEX(next_page)); END IF;
 END;
 
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_look_at(
-    IN its_name TEXT CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_look_at(IN its_name TEXT $ascii, IN its_end INT)
 SQL SECURITY INVOKER
-BEGIN
-    DECLARE now_is BIGINT;
-    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
-        + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP());
-    SELECT name, capacity, fairness,
-            IF(phase = 'admitted' OR (phase = 'offered' AND claim_end > now_is), 'holder',
-               'waiter'),
-            nonce, owner, weight, fence, (lease_end - now_is) DIV 1000, host, pid,
-            GREATEST((now_is - since) DIV 1000, 0), ticket
-        FROM holdfast_lines JOIN holdfast_contenders ON line = id
-        WHERE id = UNHEX(SHA2(its_name, 256)) AND phase <> 'left' AND lease_end > now_is
-            AND nonce <> seat_nonce
-    UNION ALL SELECT name, capacity, fairness,
-            IF(seat_claim_end = 0 OR seat_claim_end > now_is, 'holder', 'waiter'),
-            seat_nonce, seat_owner, capacity, IF(seat_claim_end = 0, seat_fence, 0),
-            (seat_lease_end - now_is) DIV 1000, seat_host, seat_pid,
-            GREATEST((now_is - seat_since) DIV 1000, 0), seat_ticket
-        FROM holdfast_lines
-        WHERE id = UNHEX(SHA2(its_name, 256)) AND seat_nonce <> '' AND seat_lease_end > now_is
-        ORDER BY ticket;
-END;
-
--- How many contenders of a line were over. Passes on what they held; passes over a line that somebody
--- is at. A transaction of its own.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_sweep_line(IN line_id BINARY(32), IN now_is BIGINT,
-                                                     OUT removed BIGINT)
-SQL SECURITY INVOKER
-body: BEGIN
-    DECLARE line_capacity, room BIGINT;
-    DECLARE line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin DEFAULT '';
-    DECLARE seat_end BIGINT;
-    SET removed = 0;
-    START TRANSACTION;
-    SELECT capacity, fairness, seat_nonce, seat_lease_end
-        INTO line_capacity, line_fairness, seat, seat_end
-        FROM holdfast_lines WHERE id = line_id FOR UPDATE SKIP LOCKED;
-    IF line_capacity IS NULL AND EXISTS (SELECT 1 FROM holdfast_lines WHERE id = line_id) THEN
-        COMMIT;
-        LEAVE body;
-    END IF;
-    IF seat <> '' AND seat_end <= now_is THEN
-        CALL holdfast_1_unseat(line_id);
-        SET seat = '';
-    END IF;
-    SET removed = (SELECT COUNT(*) FROM holdfast_contenders WHERE line = line_id);
-    -- The row that whoever has the seat left there is its own to delete.
-    DELETE FROM holdfast_contenders WHERE line = line_id AND lease_end <= now_is
-        AND nonce <> seat AND (phase IN ('left', 'waiting', 'lapsed') OR line_capacity IS NULL);
-    IF seat = '' THEN
-        CALL holdfast_1_advance(line_id, line_capacity, line_fairness, now_is, '', TRUE, room);
-    END IF;
-    CALL holdfast_1_recount(line_id);
-    SET removed = removed - (SELECT COUNT(*) FROM holdfast_contenders WHERE line = line_id);
-    COMMIT;
-END;
-
--- Removes resources that nobody contends for, once the clock alone makes the next fence larger:
--- those behind one id, up to another, but for what somebody is at. A transaction of its own.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_sweep_idle(
-    IN behind VARBINARY(33), IN up_to VARBINARY(33), IN now_is BIGINT, OUT removed BIGINT)
-SQL SECURITY INVOKER
-BEGIN
-    DECLARE line_id BINARY(32);
-    DECLARE ended BOOLEAN DEFAULT FALSE;
-    DECLARE idle CURSOR FOR SELECT id FROM holdfast_lines
-        WHERE id > behind AND id <= up_to AND last_fence < now_is - 86400000000 AND seat_nonce = ''
-        FOR UPDATE SKIP LOCKED;
-    DECLARE CONTINUE HANDLER FOR NOT FOUND SET ended = TRUE;
-    SET removed = 0;
-    START TRANSACTION;
-    OPEN idle;
-    each_one: LOOP
-        FETCH idle INTO line_id;
-        IF ended THEN LEAVE each_one; END IF;
-        DELETE FROM holdfast_lines WHERE id = line_id
-            AND NOT EXISTS (SELECT 1 FROM holdfast_contenders WHERE line = line_id);
-        SET removed = removed + ROW_COUNT();
-    END LOOP;
-    CLOSE idle;
-    COMMIT;
-END;
-
--- Removes what is over and nobody needs any more. A step of it: the next 500 lines behind this id (in
--- hexadecimal digits), and about 100 ms, so that it stops nobody for long. Answers what was removed,
--- and the last id; none when that was all.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_sweep(IN its_behind VARCHAR(64), IN its_end INT)
-SQL SECURITY INVOKER
-BEGIN
-    DECLARE behind VARBINARY(33) DEFAULT UNHEX(its_behind);
-    DECLARE up_to, overdue, overdue_seat VARBINARY(33);
-    DECLARE line_id VARBINARY(33) DEFAULT behind;
-    DECLARE now_is, removed, idle BIGINT;
-    DECLARE contenders BIGINT DEFAULT 0;
-    DECLARE started DATETIME(6) DEFAULT SYSDATE(6);
-    DECLARE more BOOLEAN;
-    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
-        + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP());
-    SELECT id INTO up_to FROM holdfast_lines WHERE id > behind ORDER BY id LIMIT 1 OFFSET 499;
-    SET more = up_to IS NOT NULL, up_to = COALESCE(up_to, REPEAT(x'ff', 33));
-    each_line: LOOP
-        SET overdue = NULL, overdue_seat = NULL;
-        SELECT line INTO overdue FROM holdfast_contenders
-            WHERE line > line_id AND line <= up_to AND lease_end <= now_is ORDER BY line LIMIT 1;
-        SELECT id INTO overdue_seat FROM holdfast_lines
-            WHERE id > line_id AND id <= COALESCE(overdue, up_to) AND seat_nonce <> ''
-                AND seat_lease_end <= now_is ORDER BY id LIMIT 1;
-        SET line_id = COALESCE(overdue_seat, overdue);
-        IF line_id IS NULL THEN LEAVE each_line; END IF;
-        CALL holdfast_1_sweep_line(line_id, now_is, removed);
-        SET contenders = contenders + removed;
-        IF TIMESTAMPDIFF(MICROSECOND, started, SYSDATE(6)) > 100000 THEN
-            SET more = TRUE, up_to = line_id;
-            LEAVE each_line;
-        END IF;
-    END LOOP;
-    CALL holdfast_1_sweep_idle(behind, up_to, now_is, idle);
-    SELECT contenders, idle, IF(more, LOWER(HEX(up_to)), '');
-END;
+CALL holdfast_1_show_lines(UNHEX(SHA2(its_name, 256)), UNHEX(SHA2(its_name, 256)), its_name);

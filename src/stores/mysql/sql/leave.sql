@@ -1,102 +1,10 @@
--- Where one stands that is among the contenders. Its line is locked. Who asks is there: one that
--- was passed over counts again.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_standing_one(
-    IN line_id BINARY(32), IN line_capacity BIGINT,
-    IN line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN now_is BIGINT, IN its_end INT)
-SQL SECURITY INVOKER
-body: BEGIN
-    DECLARE its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE its_ticket, its_weight, its_fence, its_lease_end, its_told_at, held, room BIGINT;
-    SELECT phase, ticket, weight, fence, lease_end, told_at
-        INTO its_phase, its_ticket, its_weight, its_fence, its_lease_end, its_told_at
-        FROM holdfast_contenders
-        WHERE line = line_id AND nonce = its_nonce AND phase <> 'left';
-    IF its_phase IS NULL THEN
-        CALL holdfast_1_answer(its_end, 0, 0, 0, -1);
-        LEAVE body;
-    END IF;
-    IF its_weight = 0 THEN
-        CALL holdfast_1_check_joined(line_id, its_phase, its_fence, its_lease_end);
-    END IF;
-    IF its_lease_end <= now_is THEN
-        CALL holdfast_1_remove(line_id, its_nonce);
-        CALL holdfast_1_advance(line_id, line_capacity, line_fairness, now_is, its_nonce, TRUE,
-                                room);
-        CALL holdfast_1_answer(its_end, 0, 0, 0, -1);
-        LEAVE body;
-    END IF;
-    IF its_told_at > 0 OR its_phase = 'lapsed' THEN
-        UPDATE holdfast_contenders SET told_at = 0, phase = IF(phase = 'lapsed', 'waiting', phase)
-            WHERE line = line_id AND nonce = its_nonce;
-    END IF;
-    -- A claim stands as long as nobody else came for the place.
-    IF its_phase <> 'offered' THEN
-        CALL holdfast_1_advance(line_id, line_capacity, line_fairness, now_is, its_nonce, FALSE,
-                                room);
-        SELECT phase INTO its_phase FROM holdfast_contenders
-            WHERE line = line_id AND nonce = its_nonce;
-    END IF;
-    CALL holdfast_1_held(line_id, now_is, held);
-    IF its_phase = 'admitted' THEN
-        CALL holdfast_1_answer(its_end, 3, its_ticket, its_fence, -1);
-    -- Nothing is reserved under barging: its renewal decides.
-    ELSEIF its_phase = 'offered' OR (line_fairness = 'b' AND its_weight <= line_capacity - held) THEN
-        CALL holdfast_1_answer(its_end, 2, its_ticket, 0, -1);
-    ELSE
-        CALL holdfast_1_still_waiting(line_id, '', its_nonce, its_ticket, now_is, its_end);
-    END IF;
-END;
-
--- Where a contender stands. Extends nothing; ends whose lease or claim is over.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_standing(
-    IN its_name TEXT CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
-SQL SECURITY INVOKER
-body: BEGIN
-    DECLARE line_id BINARY(32);
-    DECLARE line_capacity, now_is, its_ticket, its_fence, its_claim_end, seat_end BIGINT;
-    DECLARE line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin DEFAULT '';
-    DECLARE done BOOLEAN DEFAULT FALSE;
-    IF its_end = 2 THEN START TRANSACTION; END IF;
-    SELECT id, capacity, fairness, seat_nonce, seat_ticket, seat_fence, seat_claim_end,
-            IF(seat_claim_end = 0 OR seat_nonce = its_nonce, seat_lease_end,
-               LEAST(seat_lease_end, seat_claim_end))
-        INTO line_id, line_capacity, line_fairness, seat, its_ticket, its_fence, its_claim_end,
-            seat_end
-        FROM holdfast_lines WHERE id = UNHEX(SHA2(its_name, 256)) FOR UPDATE;
-    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
-        + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP());
-    IF line_capacity = 0 THEN
-        CALL holdfast_1_answer(its_end, 0, 0, 0, -1);
-        LEAVE body;
-    END IF;
-    IF seat = its_nonce AND seat_end > now_is THEN
-        UPDATE holdfast_lines SET seat_told_to = '' WHERE id = line_id;
-        CALL holdfast_1_answer(its_end, IF(its_claim_end = 0, 3, 2), its_ticket, its_fence, -1);
-        LEAVE body;
-    END IF;
-    IF seat <> '' THEN
-        IF seat <> its_nonce AND seat_end > now_is THEN
-            CALL holdfast_1_wait_for_seat(line_id, seat, its_nonce, NULL, NULL, now_is, its_end,
-                                          done);
-        END IF;
-        IF done THEN LEAVE body; END IF;
-        CALL holdfast_1_unseat(line_id);
-    END IF;
-    CALL holdfast_1_standing_one(line_id, line_capacity, line_fairness, its_nonce, now_is, its_end);
-END;
-
 -- Takes one out of the contenders. Its phase is NULL when it is not there. `had_all`: it was all
 -- that there is, so that nobody holds now, nor is one left that is over: beside a seat nobody ends
 -- those. `freed`: a place became free, or who waits first is another one than before.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_take_out(
-    IN in_line BINARY(32), IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_capacity BIGINT, IN now_is BIGINT,
-    OUT its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin,
-    OUT its_ticket BIGINT, OUT its_fence BIGINT, OUT its_lease_end BIGINT, OUT had_all BOOLEAN,
-    OUT freed BOOLEAN)
+    IN in_line BINARY(32), IN its_nonce CHAR(32) $ascii, IN its_capacity BIGINT, IN now_is BIGINT,
+    OUT its_phase VARCHAR(8) $ascii, OUT its_ticket BIGINT, OUT its_fence BIGINT,
+    OUT its_lease_end BIGINT, OUT had_all BOOLEAN, OUT freed BOOLEAN)
 SQL SECURITY INVOKER
 body: BEGIN
     DECLARE its_weight BIGINT;
@@ -128,23 +36,21 @@ END;
 -- the row locked while the rest is written. In one procedure, as far as a hand-over goes: a call
 -- within it costs as much as half a statement.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_leave(
-    IN its_name TEXT CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_tombstone BIGINT,
-    IN its_end INT)
+    IN its_name TEXT $ascii, IN its_nonce CHAR(32) $ascii, IN its_tombstone BIGINT, IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE line_id BINARY(32);
     DECLARE line_capacity, line_crowd, now_is, room BIGINT;
-    DECLARE line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin DEFAULT '';
-    DECLARE its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin;
+    DECLARE line_fairness CHAR(1) $ascii;
+    DECLARE seat CHAR(32) $ascii DEFAULT '';
+    DECLARE its_phase VARCHAR(8) $ascii;
     DECLARE its_ticket, its_fence, its_lease_end BIGINT;
-    DECLARE next, next_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE next_owner, next_host TEXT CHARACTER SET ascii COLLATE ascii_bin;
+    DECLARE next, next_client CHAR(32) $ascii;
+    DECLARE next_owner, next_host TEXT $ascii;
     DECLARE next_ticket, next_weight, next_lease_end, next_since, next_pid, next_serial BIGINT;
     DECLARE had_all, freed BOOLEAN DEFAULT TRUE;
     DECLARE waited, passed_on BOOLEAN DEFAULT FALSE;
-    IF its_end = 2 THEN START TRANSACTION; END IF;
+    IF its_end THEN START TRANSACTION; END IF;
     read_line: LOOP
         SELECT id, capacity, fairness, crowd, seat_nonce, seat_ticket, seat_fence, seat_lease_end,
                 seat_waited, IF(seat_claim_end = 0, 'admitted', 'offered')
@@ -154,8 +60,7 @@ BEGIN
         IF line_id IS NOT NULL OR its_tombstone = 0 THEN LEAVE read_line; END IF;
         CALL holdfast_1_make(its_name);
     END LOOP;
-    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
-        + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP());
+    SET now_is = $now;
     IF seat <> its_nonce THEN
         IF seat <> '' THEN
             CALL holdfast_1_unseat(line_id);

@@ -1,14 +1,11 @@
 -- Everybody who moves somebody in a line locks its row first, by
 --     SELECT ... FROM holdfast_lines WHERE id = UNHEX(SHA2(name, 256)) FOR UPDATE
 -- and statements after that one see all that was done under the lock. It finds nothing when there
--- is no such row: under READ COMMITTED nothing is locked then. The moment is read after that, by
--- SYSDATE: NOW() stands still within a statement, and can be set. SYSDATE is in the session's time
--- zone, whoever calls: so what that is ahead of UTC is taken off.
+-- is no such row: under READ COMMITTED nothing is locked then. The moment is read after that.
 
 -- Makes a resource's row and locks it, with all of its lock: IGNORE would share it, and two who
 -- share it wait for each other. With a crowd: it is not known that there is nobody.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_make(
-    IN its_name TEXT CHARACTER SET ascii COLLATE ascii_bin)
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_make(IN its_name TEXT $ascii)
 SQL SECURITY INVOKER
 INSERT INTO holdfast_lines (id, name, crowd) VALUES (UNHEX(SHA2(its_name, 256)), its_name, 1)
     ON DUPLICATE KEY UPDATE name = name;
@@ -16,8 +13,8 @@ INSERT INTO holdfast_lines (id, name, crowd) VALUES (UNHEX(SHA2(its_name, 256)),
 -- The weight of all holders. Those whose lease has ended may be left there for the next request to
 -- take out, and do not count, unless one that lives joined their place: it will take the weight
 -- over.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_held(IN in_line BINARY(32), IN now_is BIGINT,
-                                               OUT held BIGINT)
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_held(
+    IN in_line BINARY(32), IN now_is BIGINT, OUT held BIGINT)
 SQL SECURITY INVOKER
 SELECT COALESCE(SUM(weight), 0) INTO held FROM holdfast_contenders
     WHERE line = in_line AND phase IN ('admitted', 'offered')
@@ -29,8 +26,8 @@ SELECT COALESCE(SUM(weight), 0) INTO held FROM holdfast_contenders
 -- Of one that joined a hold: its lease is over when the row of that hold is gone, by somebody's
 -- hand. Nobody has the place then.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_check_joined(
-    IN in_line BINARY(32), IN its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_fence BIGINT, INOUT its_lease_end BIGINT)
+    IN in_line BINARY(32), IN its_phase VARCHAR(8) $ascii, IN its_fence BIGINT,
+    INOUT its_lease_end BIGINT)
 SQL SECURITY INVOKER
 IF its_phase = 'admitted' AND NOT EXISTS (
     SELECT 1 FROM holdfast_contenders
@@ -45,8 +42,8 @@ SELECT COUNT(*) INTO offers FROM holdfast_contenders WHERE line = in_line AND ph
 
 -- How many milliseconds the stand-by waits before it looks. A holder that is not ours (see
 -- shedlock.sql) tells nobody when it lets go.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_look(IN in_line BINARY(32), IN now_is BIGINT,
-                                               OUT look BIGINT)
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_look(
+    IN in_line BINARY(32), IN now_is BIGINT, OUT look BIGINT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE first_end BIGINT;
@@ -66,8 +63,7 @@ END;
 -- Ends the sleep of a client that another user's session sleeps for, by the rights of whoever made
 -- this procedure: CONNECTION ADMIN (SUPER before there was that). Without them, who waits looks by
 -- itself. Nothing but such a session has a lock of that name.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_wake(
-    IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin)
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_wake(IN its_client CHAR(32) $ascii)
 SQL SECURITY DEFINER
 BEGIN
     DECLARE sleeper BIGINT DEFAULT IS_USED_LOCK(CONCAT('holdfast_', its_client));
@@ -78,8 +74,7 @@ END;
 -- Wakes a client that is told something: told and told_at of a contender, or seat_told_to of a line,
 -- have been written. It claims, finds the row locked and waits for the commit; not for the disk,
 -- since rows are unlocked before a commit waits for that. To end a sleep of one's own user needs no right.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_ring(
-    IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin)
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_ring(IN its_client CHAR(32) $ascii)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE sleeper BIGINT DEFAULT IS_USED_LOCK(CONCAT('holdfast_', its_client));
@@ -96,8 +91,8 @@ END;
 -- admitted), ticket, fence and look (-1: none); or a word that says why it is refused, and what
 -- belongs to that. With the last of a request its transaction ends, before the answer: so there is
 -- one thing to be sent and to wake up for.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_answer(IN its_end INT, IN state INT, IN ticket BIGINT,
-                                                 IN fence BIGINT, IN look BIGINT)
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_answer(
+    IN its_end INT, IN state INT, IN ticket BIGINT, IN fence BIGINT, IN look BIGINT)
 SQL SECURITY INVOKER
 BEGIN
     IF its_end THEN COMMIT; END IF;
@@ -109,8 +104,7 @@ END;
 -- time after each other. And where there is room but for the stand-by, its end is what they wait
 -- for. `seat`: who has the seat, and is not meant by its row.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_still_waiting(
-    IN in_line BINARY(32), IN seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
+    IN in_line BINARY(32), IN seat CHAR(32) $ascii, IN its_nonce CHAR(32) $ascii,
     IN its_ticket BIGINT, IN now_is BIGINT, IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
@@ -140,8 +134,7 @@ END;
 
 -- Makes this session the one where the client sleeps. One that it has lost, and the server has not
 -- missed yet, ends.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_hang_bell(
-    IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin)
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_hang_bell(IN its_client CHAR(32) $ascii)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE sleeper BIGINT DEFAULT IS_USED_LOCK(CONCAT('holdfast_', its_client));
@@ -160,8 +153,7 @@ END;
 -- client. Out of SLEEP() a session wakes by one mutex for all of them, and only when its own hour
 -- is over if the client is gone; that is for the moment in which there is no other session.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_listen(
-    IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
-    IN seen MEDIUMTEXT CHARACTER SET ascii COLLATE ascii_bin, IN seconds INT)
+    IN its_client CHAR(32) $ascii, IN seen MEDIUMTEXT $ascii, IN seconds INT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE awake VARCHAR(64) CHARACTER SET ascii DEFAULT CONCAT('holdfast_', its_client, '_awake');

@@ -1,18 +1,18 @@
 -- Who moves in a line, when, and who is told. Whoever asks is not told: the answer says it.
 
 -- A place frees with the last of those who joined it: the first of them takes over the weight.
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_hand_to_joined(IN in_line BINARY(32),
-                                                         IN its_weight BIGINT, IN its_fence BIGINT)
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_hand_to_joined(
+    IN in_line BINARY(32), IN its_weight BIGINT, IN its_fence BIGINT)
 SQL SECURITY INVOKER
 UPDATE holdfast_contenders SET weight = its_weight
     WHERE line = in_line AND phase = 'admitted' AND weight = 0 AND fence = its_fence
     ORDER BY ticket LIMIT 1;
 
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_remove(
-    IN in_line BINARY(32), IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin)
+    IN in_line BINARY(32), IN its_nonce CHAR(32) $ascii)
 SQL SECURITY INVOKER
 BEGIN
-    DECLARE its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin;
+    DECLARE its_phase VARCHAR(8) $ascii;
     DECLARE its_weight, its_fence BIGINT;
     SELECT phase, weight, fence INTO its_phase, its_weight, its_fence FROM holdfast_contenders
         WHERE line = in_line AND nonce = its_nonce;
@@ -28,7 +28,7 @@ END;
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_end_overdue(IN in_line BINARY(32), IN now_is BIGINT)
 SQL SECURITY INVOKER
 BEGIN
-    DECLARE its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
+    DECLARE its_nonce CHAR(32) $ascii;
     DECLARE ended INT DEFAULT 0;
     UPDATE holdfast_contenders SET phase = 'lapsed'
         WHERE line = in_line AND phase = 'offered' AND claim_end <= now_is AND lease_end > now_is;
@@ -44,8 +44,8 @@ BEGIN
 END;
 
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_tell_to_look(
-    IN in_line BINARY(32), IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN now_is BIGINT)
+    IN in_line BINARY(32), IN its_nonce CHAR(32) $ascii, IN its_client CHAR(32) $ascii,
+    IN now_is BIGINT)
 SQL SECURITY INVOKER
 BEGIN
     UPDATE holdfast_contenders SET told = 'w', told_at = GREATEST(told_at + 1, now_is)
@@ -55,11 +55,10 @@ END;
 
 -- Whoever waits first now is to look when something ahead of it ends.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_tell_stand_by(
-    IN in_line BINARY(32), IN seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
-    IN now_is BIGINT)
+    IN in_line BINARY(32), IN seat CHAR(32) $ascii, IN now_is BIGINT)
 SQL SECURITY INVOKER
 BEGIN
-    DECLARE its_nonce, its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
+    DECLARE its_nonce, its_client CHAR(32) $ascii;
     SELECT nonce, client INTO its_nonce, its_client FROM holdfast_contenders
         WHERE line = in_line AND phase = 'waiting' AND lease_end > now_is AND nonce <> seat
         ORDER BY ticket LIMIT 1;
@@ -76,12 +75,11 @@ END;
 -- contenders costs nothing each time. Of those whose lease has ended some hundreds are taken out,
 -- and the others passed by and left to the next request.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_pass_on(
-    IN in_line BINARY(32), IN its_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin,
-    IN room BIGINT, IN now_is BIGINT,
-    IN asker CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN moved BOOLEAN)
+    IN in_line BINARY(32), IN its_fairness CHAR(1) $ascii, IN room BIGINT, IN now_is BIGINT,
+    IN asker CHAR(32) $ascii, IN moved BOOLEAN)
 SQL SECURITY INVOKER
 BEGIN
-    DECLARE its_nonce, its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
+    DECLARE its_nonce, its_client CHAR(32) $ascii;
     DECLARE its_ticket, its_weight, its_lease_end, offers BIGINT DEFAULT 0;
     DECLARE passed, removed INT DEFAULT 0;
     CALL holdfast_1_offers(in_line, offers);
@@ -125,7 +123,7 @@ CREATE PROCEDURE IF NOT EXISTS holdfast_1_call_next_barger(
     IN in_line BINARY(32), IN its_ticket BIGINT, IN room BIGINT, IN now_is BIGINT)
 SQL SECURITY INVOKER
 BEGIN
-    DECLARE its_nonce, its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
+    DECLARE its_nonce, its_client CHAR(32) $ascii;
     DECLARE its_weight BIGINT;
     DECLARE called BOOLEAN;
     IF room > 0 THEN
@@ -160,9 +158,8 @@ END;
 -- others to claim, so under fifo there is none while anybody waits. With `freed` nobody asks for
 -- that.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_advance(
-    IN in_line BINARY(32), IN its_capacity BIGINT,
-    IN its_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin, IN now_is BIGINT,
-    IN asker CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN freed BOOLEAN, OUT room BIGINT)
+    IN in_line BINARY(32), IN its_capacity BIGINT, IN its_fairness CHAR(1) $ascii, IN now_is BIGINT,
+    IN asker CHAR(32) $ascii, IN freed BOOLEAN, OUT room BIGINT)
 SQL SECURITY INVOKER
 body: BEGIN
     DECLARE any_overdue, any_waiting BOOLEAN;

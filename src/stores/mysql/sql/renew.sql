@@ -1,14 +1,42 @@
+-- Where one stands that is among the contenders, and lives. Its line is locked. Who asks is there: one
+-- that was passed over counts again.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_standing_one(
+    IN line_id BINARY(32), IN line_capacity BIGINT, IN line_fairness CHAR(1) $ascii,
+    IN its_nonce CHAR(32) $ascii, IN its_phase VARCHAR(8) $ascii, IN its_ticket BIGINT,
+    IN its_weight BIGINT, IN its_fence BIGINT, IN now_is BIGINT, IN its_end INT)
+SQL SECURITY INVOKER
+BEGIN
+    DECLARE held, room BIGINT;
+    UPDATE holdfast_contenders SET told_at = 0, phase = IF(phase = 'lapsed', 'waiting', phase)
+        WHERE line = line_id AND nonce = its_nonce;
+    -- A claim stands as long as nobody else came for the place.
+    IF its_phase <> 'offered' THEN
+        CALL holdfast_1_advance(line_id, line_capacity, line_fairness, now_is, its_nonce, FALSE,
+                                room);
+        SELECT phase INTO its_phase FROM holdfast_contenders
+            WHERE line = line_id AND nonce = its_nonce;
+    END IF;
+    CALL holdfast_1_held(line_id, now_is, held);
+    IF its_phase = 'admitted' THEN
+        CALL holdfast_1_answer(its_end, 3, its_ticket, its_fence, -1);
+    -- Nothing is reserved under barging: its renewal decides.
+    ELSEIF its_phase = 'offered' OR (line_fairness = 'b' AND its_weight <= line_capacity - held) THEN
+        CALL holdfast_1_answer(its_end, 2, its_ticket, 0, -1);
+    ELSE
+        CALL holdfast_1_still_waiting(line_id, '', its_nonce, its_ticket, now_is, its_end);
+    END IF;
+END;
+
 -- Extends a lease, and admits whom a place is reserved for, or who may take a free one. Never
 -- re-creates. Answers as enter does. A renewal that is older than one before, by its serial, comes
 -- late and changes nothing. Without a serial it is an enter that comes again, and shortens nothing.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_renew_one(
-    IN line_id BINARY(32), IN its_capacity BIGINT,
-    IN its_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin, IN line_fence BIGINT,
-    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_lease BIGINT,
-    IN its_serial BIGINT, IN now_is BIGINT, IN its_end INT)
+    IN line_id BINARY(32), IN its_capacity BIGINT, IN its_fairness CHAR(1) $ascii,
+    IN line_fence BIGINT, IN its_nonce CHAR(32) $ascii, IN its_lease BIGINT, IN its_serial BIGINT,
+    IN now_is BIGINT, IN its_end INT)
 SQL SECURITY INVOKER
 body: BEGIN
-    DECLARE its_phase VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin;
+    DECLARE its_phase VARCHAR(8) $ascii;
     DECLARE its_ticket, its_weight, its_fence, its_lease_end, last_serial, offers, room BIGINT;
     SELECT phase, ticket, weight, fence, lease_end, serial
         INTO its_phase, its_ticket, its_weight, its_fence, its_lease_end, last_serial
@@ -30,8 +58,8 @@ body: BEGIN
         LEAVE body;
     END IF;
     IF its_serial < last_serial THEN
-        CALL holdfast_1_standing_one(line_id, its_capacity, its_fairness, its_nonce, now_is,
-                                     its_end);
+        CALL holdfast_1_standing_one(line_id, its_capacity, its_fairness, its_nonce, its_phase,
+                                     its_ticket, its_weight, its_fence, now_is, its_end);
         LEAVE body;
     END IF;
     SET its_lease_end = GREATEST(now_is + its_lease * 1000, IF(its_serial IS NULL, its_lease_end, 0));
@@ -81,18 +109,17 @@ END;
 
 -- Called for many in one transaction, sorted by name, so that two never wait for each other.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_renew(
-    IN its_name TEXT CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_lease BIGINT,
+    IN its_name TEXT $ascii, IN its_nonce CHAR(32) $ascii, IN its_lease BIGINT,
     IN its_serial BIGINT, IN its_end INT)
 SQL SECURITY INVOKER
 body: BEGIN
     DECLARE line_id BINARY(32);
     DECLARE line_capacity, line_fence, now_is, its_ticket, its_fence, its_claim_end, seat_end,
         last_serial BIGINT;
-    DECLARE line_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin DEFAULT '';
+    DECLARE line_fairness CHAR(1) $ascii;
+    DECLARE seat CHAR(32) $ascii DEFAULT '';
     DECLARE done BOOLEAN DEFAULT FALSE;
-    IF its_end = 2 THEN START TRANSACTION; END IF;
+    IF its_end THEN START TRANSACTION; END IF;
     SELECT id, capacity, fairness, last_fence, seat_nonce, seat_ticket, seat_fence, seat_claim_end,
             seat_serial,
             IF(seat_claim_end = 0 OR seat_nonce = its_nonce, seat_lease_end,
@@ -100,14 +127,15 @@ body: BEGIN
         INTO line_id, line_capacity, line_fairness, line_fence, seat, its_ticket, its_fence,
             its_claim_end, last_serial, seat_end
         FROM holdfast_lines WHERE id = UNHEX(SHA2(its_name, 256)) FOR UPDATE;
-    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
-        + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP());
+    SET now_is = $now;
     -- In a row that a hand deleted and somebody made anew nobody's turn would come: see enter.
     IF line_capacity = 0 THEN
         CALL holdfast_1_answer(its_end, 0, 0, 0, -1);
         LEAVE body;
     END IF;
     IF seat = its_nonce AND seat_end > now_is AND its_serial < last_serial THEN
+        -- Who asks knows by now.
+        IF its_serial < 0 THEN UPDATE holdfast_lines SET seat_told_to = '' WHERE id = line_id; END IF;
         CALL holdfast_1_answer(its_end, IF(its_claim_end = 0, 3, 2), its_ticket, its_fence, -1);
         LEAVE body;
     END IF;
@@ -134,3 +162,10 @@ body: BEGIN
     CALL holdfast_1_renew_one(line_id, line_capacity, line_fairness, line_fence, its_nonce,
                               its_lease, its_serial, now_is, its_end);
 END;
+
+-- Where a contender stands. Extends nothing, as a renewal that comes late does not; ends whose lease or
+-- claim is over.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_standing(
+    IN its_name TEXT $ascii, IN its_nonce CHAR(32) $ascii, IN its_end INT)
+SQL SECURITY INVOKER
+CALL holdfast_1_renew(its_name, its_nonce, 0, -1, its_end);

@@ -34,8 +34,7 @@ END IF;
 -- One that waits while another has the seat: extends its lease, unless the serial is NULL or comes
 -- late, and shows where it stands. `done` is false when it does not wait, or its lease is over.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_wait_for_seat(
-    IN in_line BINARY(32), IN seat CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
+    IN in_line BINARY(32), IN seat CHAR(32) $ascii, IN its_nonce CHAR(32) $ascii,
     IN its_lease BIGINT, IN its_serial BIGINT, IN now_is BIGINT, IN its_end INT, OUT done BOOLEAN)
 SQL SECURITY INVOKER
 BEGIN

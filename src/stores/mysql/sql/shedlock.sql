@@ -1,8 +1,9 @@
 -- ShedLock's table (name, lock_until, locked_at, locked_by), shared with it: whoever's name stands
 -- there holds the lock until lock_until. Ours stand in a line of holdfast_lines too, by barging;
 -- the holder of ShedLock's is put there as one more contender, with a nonce of noughts, whenever
--- somebody looks. Each verb is done between the two: what the row says comes into the line, what
--- the line says then goes into the row. Both are locked meanwhile.
+-- somebody looks. Each verb is called between the two in one transaction: what the row says comes
+-- into the line (from_shedlock), what the line says then goes into the row (to_shedlock). Both are
+-- locked meanwhile. Names of theirs come in hexadecimal digits.
 --
 -- Its columns are TIMESTAMPs, into which ShedLock writes the moment in UTC as if it were one of its
 -- session's time zone, and reads it so: another session sees another moment. So ours has their time
@@ -102,19 +103,18 @@ BEGIN
 END;
 
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_from_shedlock(
-    IN its_line TEXT CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_name VARCHAR(64) CHARACTER SET utf8mb4, OUT line_id BINARY(32))
+    IN its_line TEXT $ascii, IN its_name VARCHAR(512) $ascii)
 SQL SECURITY INVOKER
 BEGIN
+    DECLARE line_id BINARY(32);
     DECLARE now_is, their_end BIGINT;
-    DECLARE holder CHAR(32) CHARACTER SET ascii COLLATE ascii_bin DEFAULT '';
+    DECLARE holder CHAR(32) $ascii DEFAULT '';
     WHILE line_id IS NULL DO
         CALL holdfast_1_make(its_line);
         SELECT id INTO line_id FROM holdfast_lines WHERE id = UNHEX(SHA2(its_line, 256)) FOR UPDATE;
     END WHILE;
-    CALL holdfast_1_read_shedlock(its_name);
-    SET now_is = TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
-        + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP());
+    CALL holdfast_1_read_shedlock(CONVERT(UNHEX(its_name) USING utf8mb4));
+    SET now_is = $now;
     SET their_end = @holdfast_until;
     UPDATE holdfast_lines SET capacity = 1000000000, fairness = 'b', crowd = crowd + 1
         WHERE id = line_id;
@@ -134,96 +134,29 @@ BEGIN
             VALUES (line_id, holder, 'admitted', 1000000000, their_end, @holdfast_since, '', '')
             ON DUPLICATE KEY UPDATE lease_end = their_end;
     END IF;
-    SET @holdfast_undone = FALSE;
+    SET @holdfast_stopped = FALSE, @holdfast_undone = FALSE;
 END;
 
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_to_shedlock(
-    IN line_id BINARY(32), IN its_name VARCHAR(64) CHARACTER SET utf8mb4, IN its_end INT)
+    IN its_line TEXT $ascii, IN its_name VARCHAR(512) $ascii)
 SQL SECURITY INVOKER
 BEGIN
-    DECLARE holder CHAR(32) CHARACTER SET ascii COLLATE ascii_bin;
-    DECLARE its_owner TEXT CHARACTER SET ascii COLLATE ascii_bin;
+    DECLARE shared_name VARCHAR(64) CHARACTER SET utf8mb4
+        DEFAULT CONVERT(UNHEX(its_name) USING utf8mb4);
+    DECLARE holder CHAR(32) $ascii;
+    DECLARE its_owner TEXT $ascii;
     DECLARE its_lease_end, its_start BIGINT;
     IF NOT @holdfast_undone THEN
         SELECT nonce, owner, lease_end, since INTO holder, its_owner, its_lease_end, its_start
-            FROM holdfast_contenders WHERE line = line_id AND phase = 'admitted' LIMIT 1;
+            FROM holdfast_contenders
+            WHERE line = UNHEX(SHA2(its_line, 256)) AND phase = 'admitted' LIMIT 1;
         IF holder IS NULL THEN
-            CALL holdfast_1_free_shedlock(its_name);
+            CALL holdfast_1_free_shedlock(shared_name);
         ELSEIF holder <> REPEAT('0', 32) THEN
-            CALL holdfast_1_write_shedlock(its_name, its_lease_end, its_start,
+            CALL holdfast_1_write_shedlock(shared_name, its_lease_end, its_start,
                 LEFT(CONCAT('holdfast:', holder, ' ', its_owner), 255));
         END IF;
     END IF;
-    IF its_end THEN COMMIT; END IF;
-END;
-
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_shedlock_enter(
-    IN its_line TEXT CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_client CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_owner TEXT CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_host TEXT CHARACTER SET ascii COLLATE ascii_bin, IN its_pid INT,
-    IN its_weight BIGINT, IN its_capacity BIGINT,
-    IN its_fairness CHAR(1) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_patience CHAR(1) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_lease BIGINT, IN its_reentry INT,
-    IN its_name VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
-SQL SECURITY INVOKER
-BEGIN
-    DECLARE shared_name VARCHAR(64) CHARACTER SET utf8mb4
-        DEFAULT CONVERT(UNHEX(its_name) USING utf8mb4);
-    DECLARE line_id BINARY(32);
-    IF its_end = 2 THEN START TRANSACTION; END IF;
-    CALL holdfast_1_from_shedlock(its_line, shared_name, line_id);
-    CALL holdfast_1_enter(its_line, its_nonce, its_client, its_owner, its_host, its_pid, its_weight,
-                          its_capacity, its_fairness, its_patience, its_lease, its_reentry, 0);
-    CALL holdfast_1_to_shedlock(line_id, shared_name, its_end);
-END;
-
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_shedlock_renew(
-    IN its_line TEXT CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_lease BIGINT,
-    IN its_serial BIGINT, IN its_name VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_end INT)
-SQL SECURITY INVOKER
-BEGIN
-    DECLARE shared_name VARCHAR(64) CHARACTER SET utf8mb4
-        DEFAULT CONVERT(UNHEX(its_name) USING utf8mb4);
-    DECLARE line_id BINARY(32);
-    IF its_end = 2 THEN START TRANSACTION; END IF;
-    CALL holdfast_1_from_shedlock(its_line, shared_name, line_id);
-    CALL holdfast_1_renew(its_line, its_nonce, its_lease, its_serial, 0);
-    CALL holdfast_1_to_shedlock(line_id, shared_name, its_end);
-END;
-
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_shedlock_standing(
-    IN its_line TEXT CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_name VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
-SQL SECURITY INVOKER
-BEGIN
-    DECLARE shared_name VARCHAR(64) CHARACTER SET utf8mb4
-        DEFAULT CONVERT(UNHEX(its_name) USING utf8mb4);
-    DECLARE line_id BINARY(32);
-    IF its_end = 2 THEN START TRANSACTION; END IF;
-    CALL holdfast_1_from_shedlock(its_line, shared_name, line_id);
-    CALL holdfast_1_standing(its_line, its_nonce, 0);
-    CALL holdfast_1_to_shedlock(line_id, shared_name, its_end);
-END;
-
-CREATE PROCEDURE IF NOT EXISTS holdfast_1_shedlock_leave(
-    IN its_line TEXT CHARACTER SET ascii COLLATE ascii_bin,
-    IN its_nonce CHAR(32) CHARACTER SET ascii COLLATE ascii_bin, IN its_tombstone BIGINT,
-    IN its_name VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
-SQL SECURITY INVOKER
-BEGIN
-    DECLARE shared_name VARCHAR(64) CHARACTER SET utf8mb4
-        DEFAULT CONVERT(UNHEX(its_name) USING utf8mb4);
-    DECLARE line_id BINARY(32);
-    IF its_end = 2 THEN START TRANSACTION; END IF;
-    CALL holdfast_1_from_shedlock(its_line, shared_name, line_id);
-    CALL holdfast_1_leave(its_line, its_nonce, its_tombstone, 0);
-    CALL holdfast_1_to_shedlock(line_id, shared_name, its_end);
 END;
 
 -- Who holds by ShedLock comes with name and owner as hexadecimal digits, behind a mark.
@@ -248,12 +181,11 @@ END;
 
 -- Those come with the first page.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_shedlock_inspect(
-    IN its_lines TEXT CHARACTER SET ascii COLLATE ascii_bin, IN its_behind VARCHAR(64),
-    IN its_prefix VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin, IN its_end INT)
+    IN its_lines TEXT $ascii, IN its_behind VARCHAR(64), IN its_prefix VARCHAR(512) $ascii,
+    IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
-    DECLARE now_is BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, DATE'1970-01-01', SYSDATE(6))
-        + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP());
+    DECLARE now_is BIGINT DEFAULT $now;
     DECLARE prefix VARCHAR(64) CHARACTER SET utf8mb4
         DEFAULT CONVERT(UNHEX(its_prefix) USING utf8mb4);
     CALL holdfast_1_inspect(its_lines, its_behind, 0);

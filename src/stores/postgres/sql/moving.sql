@@ -58,64 +58,42 @@ END $$;
 
 -- Fifo: reserves places for the first in line until one does not fit, or as many are offered as may
 -- be at one time: claims offer the next. That is the stand-by, and is told when there was another
--- before.
-CREATE OR REPLACE FUNCTION holdfast_1_pass_on(in_line bytea, room bigint, now bigint, asker text,
-                                              moved boolean)
+-- before. Barging: reserves nothing, and tells those that would fit: their renewals decide. The
+-- first that does not fit, or is one too many to be told at once, is to look whether they came.
+-- Whoever is beyond reach learns of room with its own renewals, so that a long line of heavy
+-- contenders costs nothing each time.
+CREATE OR REPLACE FUNCTION holdfast_1_pass_on(the_line holdfast_lines, room bigint, now bigint,
+                                              asker text, moved boolean)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
+    fifo boolean := the_line.fairness = 'f';
     one holdfast_contenders;
-    offers bigint := holdfast_1_offers(in_line);
-    removed integer := 0;
-BEGIN
-    FOR one IN SELECT * FROM holdfast_contenders
-        WHERE line = in_line AND phase = 'waiting' ORDER BY ticket
-    LOOP
-        IF one.lease_end <= now THEN
-            removed := holdfast_1_remove_dead(one, asker, removed);
-        ELSIF one.weight <= room AND offers < 100 THEN
-            UPDATE holdfast_contenders SET phase = 'offered', claim_end = now + 1000000
-                WHERE line = in_line AND nonce = one.nonce;
-            room := room - one.weight;
-            offers := offers + 1;
-            IF one.nonce <> asker THEN PERFORM holdfast_1_tell(one, 'o'); END IF;
-        ELSE
-            IF moved AND one.nonce <> asker THEN
-                PERFORM holdfast_1_tell(one, 'w ' || holdfast_1_look(in_line, now));
-            END IF;
-            RETURN;
-        END IF;
-        moved := true;
-    END LOOP;
-END $$;
-
--- Barging: reserves nothing, and tells those that would fit: their renewals decide. The first that
--- does not fit, or is one too many to be told at once, is to look whether they came. Whoever is
--- beyond reach learns of room with its own renewals, so that a long line of heavy contenders costs
--- nothing each time.
-CREATE OR REPLACE FUNCTION holdfast_1_call_bargers(in_line bytea, room bigint, now bigint,
-                                                   asker text)
-RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    one holdfast_contenders;
-    called integer := 0;
+    offers bigint := holdfast_1_offers(the_line.id);
     passed integer := 0;
     removed integer := 0;
 BEGIN
     FOR one IN SELECT * FROM holdfast_contenders
-        WHERE line = in_line AND phase = 'waiting' ORDER BY ticket
+        WHERE line = the_line.id AND phase = 'waiting' ORDER BY ticket
     LOOP
         IF one.lease_end <= now THEN
             removed := holdfast_1_remove_dead(one, asker, removed);
-        ELSIF one.weight <= room AND called < 100 THEN
+            moved := moved OR fifo;
+        ELSIF one.weight <= room AND offers < 100 THEN
+            IF fifo THEN
+                UPDATE holdfast_contenders SET phase = 'offered', claim_end = now + 1000000
+                    WHERE line = the_line.id AND nonce = one.nonce;
+            END IF;
             room := room - one.weight;
-            called := called + 1;
+            offers := offers + 1;
+            moved := true;
             IF one.nonce <> asker THEN PERFORM holdfast_1_tell(one, 'o'); END IF;
         ELSE
             passed := passed + 1;
-            IF called > 0 AND passed = 1 AND one.nonce <> asker THEN
-                PERFORM holdfast_1_tell(one, 'w ' || least(holdfast_1_look(in_line, now), 1000));
+            IF moved AND passed = 1 AND one.nonce <> asker THEN
+                PERFORM holdfast_1_tell(one, 'w ' || least(
+                    holdfast_1_look(the_line.id, now), CASE WHEN NOT fifo THEN 1000 END));
             END IF;
-            EXIT WHEN room = 0 OR called = 100 OR passed = 64;
+            EXIT WHEN fifo OR room = 0 OR offers = 100 OR passed = 64;
         END IF;
     END LOOP;
 END $$;
@@ -169,12 +147,12 @@ BEGIN
     IF NOT any_waiting THEN RETURN room; END IF;
     IF the_line.fairness = 'b' THEN
         IF freed AND room > 0 THEN
-            PERFORM holdfast_1_call_bargers(the_line.id, room, now, asker);
+            PERFORM holdfast_1_pass_on(the_line, room, now, asker, false);
         END IF;
         RETURN room;
     END IF;
     IF freed OR room > 0 THEN
-        PERFORM holdfast_1_pass_on(the_line.id, room, now, asker, freed);
+        PERFORM holdfast_1_pass_on(the_line, room, now, asker, freed);
     END IF;
     IF NOT asked THEN RETURN NULL; END IF;
     -- All that waited may have been over, or have been offered a place.

@@ -16,4 +16,5 @@ SELECT pg_advisory_xact_lock(4740001);
 -- include renew.sql
 -- include leave.sql
 -- include inspect.sql
+-- include sweep.sql
 -- include shedlock.sql

@@ -95,65 +95,19 @@ BEGIN
     END IF;
 END $$;
 
-CREATE OR REPLACE FUNCTION holdfast_1_shedlock_enter(
-    its_line text, its_nonce text, its_client text, its_owner text, its_host text, its_pid integer,
-    its_weight bigint, its_capacity bigint, its_fairness text, its_patience text, its_lease bigint,
-    its_reentry text, its_name text)
+-- A verb of ours, with the words that it is called with. The last is the name in ShedLock's table, in
+-- hexadecimal digits.
+CREATE OR REPLACE FUNCTION holdfast_1_beside_shedlock(verb text, VARIADIC words text[])
 RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
-    shared_name text := convert_from(decode(its_name, 'hex'), 'UTF8');
-    line_id bytea := holdfast_1_from_shedlock(its_line, shared_name);
-    answer text[] := holdfast_1_enter(its_line, its_nonce, its_client, its_owner, its_host, its_pid,
-        its_weight, its_capacity, its_fairness, its_patience, its_lease, its_reentry);
+    ours integer := cardinality(words) - 1;
+    shared_name text := convert_from(decode(words[ours + 1], 'hex'), 'UTF8');
+    line_id bytea := holdfast_1_from_shedlock(words[1], shared_name);
+    answer text[];
 BEGIN
-    PERFORM holdfast_1_to_shedlock(line_id, shared_name);
-    RETURN answer;
-END $$;
-
-CREATE OR REPLACE FUNCTION holdfast_1_shedlock_renew(its_line text, its_nonce text,
-                                                     its_lease bigint, its_serial bigint,
-                                                     its_name text)
-RETURNS text[] LANGUAGE plpgsql AS $$
-DECLARE
-    shared_name text := convert_from(decode(its_name, 'hex'), 'UTF8');
-    line_id bytea := holdfast_1_from_shedlock(its_line, shared_name);
-    answer text[] := holdfast_1_renew(its_line, its_nonce, its_lease, its_serial);
-BEGIN
-    PERFORM holdfast_1_to_shedlock(line_id, shared_name);
-    RETURN answer;
-END $$;
-
-CREATE OR REPLACE FUNCTION holdfast_1_shedlock_renew_all(lines text[], nonces text[],
-                                                         leases bigint[], serials bigint[],
-                                                         names text[])
-RETURNS SETOF text[] LANGUAGE plpgsql AS $$
-BEGIN
-    FOR i IN 1 .. array_length(lines, 1) LOOP
-        RETURN NEXT holdfast_1_shedlock_renew(lines[i], nonces[i], leases[i], serials[i],
-                                              names[i]);
-    END LOOP;
-END $$;
-
-CREATE OR REPLACE FUNCTION holdfast_1_shedlock_standing(its_line text, its_nonce text,
-                                                        its_name text)
-RETURNS text[] LANGUAGE plpgsql AS $$
-DECLARE
-    shared_name text := convert_from(decode(its_name, 'hex'), 'UTF8');
-    line_id bytea := holdfast_1_from_shedlock(its_line, shared_name);
-    answer text[] := holdfast_1_standing(its_line, its_nonce);
-BEGIN
-    PERFORM holdfast_1_to_shedlock(line_id, shared_name);
-    RETURN answer;
-END $$;
-
-CREATE OR REPLACE FUNCTION holdfast_1_shedlock_leave(its_line text, its_nonce text,
-                                                     its_tombstone bigint, its_name text)
-RETURNS text[] LANGUAGE plpgsql AS $$
-DECLARE
-    shared_name text := convert_from(decode(its_name, 'hex'), 'UTF8');
-    line_id bytea := holdfast_1_from_shedlock(its_line, shared_name);
-    answer text[] := holdfast_1_leave(its_line, its_nonce, its_tombstone);
-BEGIN
+    EXECUTE 'SELECT holdfast_1_' || verb || '(' || (
+        SELECT string_agg(quote_literal(words[place]), ',' ORDER BY place)
+            FROM generate_series(1, ours) place) || ')' INTO answer;
     PERFORM holdfast_1_to_shedlock(line_id, shared_name);
     RETURN answer;
 END $$;

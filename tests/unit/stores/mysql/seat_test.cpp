@@ -22,7 +22,9 @@ TEST(MysqlSeat, IsForOneThatTakesAll) {
     sql::Call several = enter("5", "5");
     several.rows.push_back(several.rows.front());
     EXPECT_FALSE(seat.statement_for(several));
-    EXPECT_FALSE(seat.statement_for({.verb = "shedlock_enter", .rows = enter("5", "5").rows}));
+    sql::Call shared = enter("5", "5");
+    shared.shared = true;
+    EXPECT_FALSE(seat.statement_for(shared));
 }
 
 TEST(MysqlSeat, IsLeftByWhoeverTookItAndCannotComeAgain) {

@@ -12,19 +12,15 @@ using namespace std::chrono_literals;
 /// As where there is no thread to connect with.
 class BrokenFromTheStart final : public Session {
 public:
-    State state() const noexcept override { return State::broken; }
+    BrokenFromTheStart() {
+        state_ = State::broken;
+        trouble_ = {errc::unreachable, Effect::none, "no thread is left"};
+    }
     void advance() override {}
     int descriptor() const noexcept override { return -1; }
-    short wanted() const noexcept override { return 0; }
     void ask(const Call& /*call*/) override {}
     void run(std::string_view /*script*/) override {}
-    bool replied() const noexcept override { return false; }
-    std::optional<Reply> take_reply() override { return std::nullopt; }
     std::vector<std::string> take_pushes() override { return {}; }
-    const Failure& trouble() const noexcept override { return trouble_; }
-
-private:
-    const Failure trouble_{errc::unreachable, Effect::none, "no thread is left"};
 };
 
 class Unlucky final : public Dialect {

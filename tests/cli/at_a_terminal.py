@@ -118,9 +118,19 @@ class Shell(Terminal):
         self.press(line + "\n")
         self.read(re.escape(line) + "\r\n")
 
-    def do(self, line):
-        """Types a line; what is shown then, and the code."""
+    def begin(self, line):
+        """Types a line of a program that says when it is ready."""
         self.type(line)
+        self.read("ready\r\n")
+
+    def do(self, line, keys=""):
+        """Types a line, and when its program is ready, the keys; what is shown then, and the
+        code."""
+        if keys:
+            self.begin(line)
+            self.press(keys)
+        else:
+            self.type(line)
         return self.prompt()
 
 

@@ -1,15 +1,12 @@
 """completions/holdfast.bash, in a real bash."""
 
-import os
 import pathlib
-import pty
 import re
-import select
-import subprocess
 import sys
 import time
 import unittest
 
+from at_a_terminal import Terminal
 from in_a_shell import InAShell
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "completions" / "holdfast.bash"
@@ -28,47 +25,51 @@ def split_as_bash_does(line):
 
 class Completion(InAShell):
     def answers(self, line, before=""):
-        done = subprocess.run(
-            ["bash", "--norc", "-c", before + ANSWER, "bash", SCRIPT, line,
-             *split_as_bash_does(line)],
-            env=self.environment, cwd=self.folder, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=20,
-        )
-        self.assertEqual(done.stderr, "")
-        return [word for word in done.stdout.splitlines() if word]
+        _, out, err = self.run_to_end(["bash", "--norc", "-c", before + ANSWER, "bash", SCRIPT, line,
+                                       *split_as_bash_does(line)])
+        self.assertEqual(err, "")
+        return [word for word in out.splitlines() if word]
+
+    def assert_answers(self, rows):
+        """Of what is typed behind `holdfast `, and the answers to it."""
+        for typed, answers in rows.items():
+            with self.subTest(typed):
+                self.assertEqual(self.answers("holdfast " + typed), answers.split())
 
     def test_commands(self):
-        self.assertEqual(self.answers("holdfast "),
-                         ["run", "list", "show", "break", "schema", "sweep", "help"])
-        self.assertEqual(self.answers("holdfast l"), ["list"])
-        self.assertEqual(self.answers("holdfast --v"), ["--version"])
-        self.assertEqual(self.answers("holdfast dance "), [])
+        self.assert_answers({
+            "": "run list show break schema sweep help",
+            "l": "list",
+            "--v": "--version",
+            "dance ": "",
+        })
 
     def test_options_of_each_command(self):
-        self.assertEqual(self.answers("holdfast run --no"), ["--nonblock"])
-        self.assertEqual(self.answers("holdfast run -s a --ree"), ["--reenter"])
-        self.assertEqual(self.answers("holdfast list --"), ["--json", "--store", "--help"])
-        self.assertEqual(self.answers("holdfast break --f"), ["--fence"])
-        self.assertEqual(self.answers("holdfast sweep -"), ["-S", "--store", "-h", "--help"])
+        self.assert_answers({
+            "run --no": "--nonblock",
+            "run -s a --ree": "--reenter",
+            "list --": "--json --store --help",
+            "break --f": "--fence",
+            "sweep -": "-S --store -h --help",
+        })
 
     def test_values(self):
-        self.assertEqual(self.answers("holdfast run --fairness "), ["fifo", "barging"])
-        self.assertEqual(self.answers("holdfast run --on-lost k"), ["kill"])
-        self.assertEqual(self.answers("holdfast run -w "), [])
-        self.assertEqual(self.answers("holdfast run --fairness=b"), ["barging"])
-        self.assertEqual(self.answers("holdfast run -nS l"), ["local:", "local:///"])
-        self.assertEqual(self.answers("holdfast schema p"), ["postgres://"])
+        self.assert_answers({
+            "run --fairness ": "fifo barging",
+            "run --on-lost k": "kill",
+            "run -w ": "",
+            "run --fairness=b": "barging",
+            "run -nS l": "local: local:///",
+            "schema p": "postgres://",
+        })
 
     def test_folders_of_a_local_store(self):
         typed = f"{self.folder}/st"
         self.assertEqual(self.answers(f"holdfast list -S local://{typed}"), [f"//{typed}ore/"])
 
     def test_names_that_are_held(self):
-        self.hold("deploy")
-        self.hold("jobs:7")
-        self.hold("jobs:8")
-        self.hold("my job")
-        self.hold("steers\x1b[2J")
+        for name in ("deploy", "jobs:7", "jobs:8", "my job", "steers\x1b[2J"):
+            self.hold(name)
         names = ["deploy", "jobs:7", "jobs:8", r"my\ job"]
         for line in ("run ", "run -n ", "run --lease 5 ", "list ", "show ", "break "):
             self.assertEqual(self.answers(f"holdfast {line}"), names, line)
@@ -117,25 +118,12 @@ class Keyboard(InAShell):
     """What readline makes of it: the words come from there, and the answers go there."""
 
     def typed(self, *keys):
-        process, terminal = pty.fork()
-        if process == 0:
-            os.chdir(self.folder)
-            os.execvpe("bash", ["bash", "--norc", "--noprofile", "-i"], self.environment)
-        self.addCleanup(os.waitpid, process, 0)
-        self.addCleanup(os.close, terminal)
+        words = ["bash", "--norc", "--noprofile", "-i"]
+        terminal = Terminal(words, self.folder, self.environment)
+        self.addCleanup(terminal.close)
         for line in (f"source {SCRIPT}", *keys, "exit"):
-            os.write(terminal, line.encode() + b"\n")
-        return self.all_from(terminal)
-
-    @staticmethod
-    def all_from(terminal):
-        text = b""
-        while select.select([terminal], [], [], 30)[0]:
-            try:
-                text += os.read(terminal, 4096)
-            except OSError:
-                break
-        return text.decode()
+            terminal.press(line + "\n")
+        terminal.read_all()
 
     def test_tab(self):
         self.environment.update(INPUTRC="/dev/null", TERM="dumb", HISTFILE="/dev/null")

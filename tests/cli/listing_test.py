@@ -1,16 +1,13 @@
 """Who holds and who waits, and ending a hold: `holdfast list`, `show` and `break`."""
 
-import json
 import os
 import pty
-import signal
 import socket
-import subprocess
 import sys
 import unicodedata
 import unittest
 
-from program import PROGRAM, OnALocalStore, until
+from program import PROGRAM, OnALocalStore
 
 # Of every kind that would steer a terminal, break a line or turn the direction of writing.
 STEERING = "\x1b[2J\n\x7f\x9b\u2028\u2029\u202e\u2066\u200f"
@@ -31,20 +28,6 @@ class Listing(OnALocalStore):
     def test_an_empty_store(self):
         self.assertEqual(self.listed(), [])
         self.assertEqual(self.call("list"), (0, "", ""))
-
-    def test_holders_and_waiters(self):
-        self.hold("jobs/1", "--owner", "first")
-        self.start("run", "--owner", "second", "jobs/1", "--", "true")
-        until(lambda: self.waiters("jobs/1") == 1)
-        self.hold("other")
-        (job,) = self.listed("jobs/")
-        self.assertEqual(job["name"], "jobs/1")
-        (holder,), (waiter,) = job["holders"], job["waiters"]
-        self.assertEqual(set(holder), {"owner", "fence", "lease_left_ms", "weight", "capacity"})
-        self.assertEqual((holder["owner"], waiter["owner"]), ("first", "second"))
-        self.assertGreater(holder["fence"], 0)
-        self.assertLessEqual(holder["lease_left_ms"], 30000)
-        self.assertEqual([r["name"] for r in self.listed()], ["jobs/1", "other"])
 
     def test_the_fence_keeps_all_its_digits(self):
         script = "echo $HOLDFAST_FENCE; exec sleep 60"
@@ -77,19 +60,11 @@ class Listing(OnALocalStore):
 
     def test_numbers_end_in_one_column(self):
         self.hold("a")
-        self.start("run", "a", "--", "true")
-        until(lambda: self.waiters("a") == 1)
+        self.wait("a")
         head, *rows = self.call("list")[1].splitlines()
         end = head.index("FENCE") + len("FENCE")
         self.assertEqual([row[:end][-1].isdigit() for row in rows], [True, False])
         self.assertEqual([row[end] for row in rows], [" ", " "])
-
-    def test_shares_in_words(self):
-        self.hold("a")
-        self.hold("b", "-s")
-        self.hold("c", "-j", "3")
-        rows = self.call("list")[1].splitlines()[1:]
-        self.assertEqual([row.split("  ")[-1].strip() for row in rows], ["all", "shared", "1 of 3"])
 
     def test_a_prefix_may_start_with_a_dash(self):
         self.assertEqual(self.call("list", "--", "-a"), (0, "", ""))
@@ -97,33 +72,10 @@ class Listing(OnALocalStore):
 
 
 class Showing(OnALocalStore):
-    def shown(self, name):
-        code, out, err = self.call("show", name, "--json")
-        self.assertEqual((code, err), (0, ""))
-        return json.loads(out)
-
-    def test_who_is_there_and_where_from(self):
-        holder = self.hold("deploy", "--owner", "first")
-        waiter = self.start("run", "--owner", "second", "deploy", "--", "true")
-        until(lambda: self.waiters("deploy") == 1)
-        self.hold("deployment")
-        (found,) = self.shown("deploy")
-        self.assertEqual(found["name"], "deploy")
-        (held,), (waits,) = found["holders"], found["waiters"]
-        listed = {"owner", "fence", "lease_left_ms", "weight", "capacity"}
-        self.assertEqual(set(held), listed | {"host", "pid", "age_ms", "foreign"})
-        self.assertIs(held["foreign"], False)
-        self.assertEqual((held["owner"], held["pid"]), ("first", holder.pid))
-        self.assertEqual((waits["owner"], waits["pid"]), ("second", waiter.pid))
-        self.assertEqual({held["host"], waits["host"]}, {socket.gethostname()})
-        self.assertGreaterEqual(held["age_ms"], waits["age_ms"])
-        until(lambda: self.shown("deploy")[0]["holders"][0]["age_ms"] > held["age_ms"])
-
     def test_a_page_for_people(self):
         holder = self.hold("deploy", "--owner", "first")
         for place, owner in enumerate(("second", "third"), 1):
-            self.start("run", "--owner", owner, "deploy", "--", "true")
-            until(lambda: self.waiters("deploy") == place)
+            self.wait("deploy", options=["--owner", owner], place=place)
         summary, empty, head, *rows = self.call("show", "deploy")[1].splitlines()
         self.assertEqual((summary, empty), ("deploy: held, 2 waiting", ""))
         self.assertEqual(
@@ -139,11 +91,6 @@ class Showing(OnALocalStore):
         self.hold("pool", "-j", "3")
         self.assertEqual(self.call("show", "pool")[1].splitlines()[0], "pool: held by 2")
 
-    def test_a_free_resource(self):
-        self.hold("deployment")
-        self.assertEqual(self.call("show", "deploy"), (0, "deploy: free\n", ""))
-        self.assertEqual(self.shown("deploy"), [])
-
     def test_a_name_cannot_steer_the_terminal(self):
         self.hold("a" + STEERING, "--owner", "b" + STEERING)
         _, out, _ = self.call("show", "a" + STEERING)
@@ -154,9 +101,8 @@ class Showing(OnALocalStore):
         self.assertEqual(self.call("show", "--", "-n"), (0, "-n: free\n", ""))
 
     def test_usage(self):
-        self.assert_refused(["show"], 64, "NAME")
-        self.assert_refused(["show", ""], 64, "name is empty")
-        self.assert_refused(["show", "a", "b"], 64, "b")
+        self.assert_each_refused(
+            64, (["show"], "NAME"), (["show", ""], "name is empty"), (["show", "a", "b"], "b"))
 
     def test_help_teaches_by_example(self):
         self.assertIn("holdfast show deploy --json", self.call("show", "--help")[1])
@@ -167,26 +113,6 @@ class Breaking(OnALocalStore):
         (found,) = [r for r in self.listed(name) if r["name"] == name]
         return found["holders"][place]["fence"]
 
-    def test_the_next_gets_its_turn_at_once(self):
-        self.hold("deploy", "--owner", "first", "--lease", "1h")
-        waiter = self.start("run", "deploy", "--", "sh", "-c", "echo $HOLDFAST_FENCE")
-        until(lambda: self.waiters("deploy") == 1)
-        fence = self.fence_of("deploy")
-        code, out, err = self.call("break", "deploy", "--fence", str(fence))
-        self.assertEqual((code, err), (0, ""))
-        self.assertRegex(
-            out, rf"\Adeploy: ended the hold of first with fence {fence}; .*third of its lease\n\Z"
-        )
-        self.assertGreater(int(waiter.communicate(timeout=20)[0]), fence)
-
-    def test_the_holder_learns_of_it(self):
-        holder = self.hold("deploy", "--lease", "1s")
-        fence = self.fence_of("deploy")
-        self.assertEqual(self.call("break", "deploy", "--fence", str(fence))[0], 0)
-        _, err = holder.communicate(timeout=20)
-        self.assertEqual(holder.returncode, 76)
-        self.assertIn(f"deploy: hold with fence {fence} lost", err)
-
     def test_one_of_several(self):
         self.hold("pool", "-j", "2")
         self.hold("pool", "-j", "2")
@@ -195,33 +121,20 @@ class Breaking(OnALocalStore):
         (pool,) = self.listed()
         self.assertEqual([holder["fence"] for holder in pool["holders"]], [first])
 
-    def test_no_such_hold_says_what_is_there_instead(self):
-        self.hold("deploy")
-        fence = self.fence_of("deploy")
-        words = ["break", "deploy", "--fence", "12"]
-        self.assert_refused(words, 1, "deploy: no hold has fence 12", f"held with fence {fence}\n")
-        self.assert_refused(["break", "dep", "--fence", str(fence)], 1, "dep: no hold", "is free\n")
-        self.assertEqual(self.fence_of("deploy"), fence)
-
-    def test_nought_ends_nobody_who_has_a_fence(self):
-        self.hold("deploy")
-        fence = self.fence_of("deploy")
-        words = ["break", "deploy", "--fence", "0"]
-        self.assert_refused(words, 1, "another library; it is held", f"with fence {fence}\n")
-        self.assertEqual(self.fence_of("deploy"), fence)
-
     def test_an_owner_cannot_steer_the_terminal(self):
         self.hold("a", "--owner", "b" + STEERING)
         _, out, _ = self.call("break", "a", "--fence", str(self.fence_of("a")))
         self.assertIn("b" + ESCAPED, out)
 
     def test_usage(self):
-        self.assert_refused(["break", "a"], 64, "--fence")
-        self.assert_refused(["break", "--fence", "1"], 64, "NAME")
-        self.assert_refused(["break", "", "--fence", "1"], 64, "name is empty")
-        for nonsense in ("-1", "x", "1x", "1.5", "99999999999999999999", " 1"):
-            with self.subTest(nonsense):
-                self.assert_refused(["break", "a", "--fence", nonsense], 64, "--fence")
+        nonsense = ("-1", "x", "1x", "1.5", "99999999999999999999", " 1")
+        self.assert_each_refused(
+            64,
+            (["break", "a"], "--fence"),
+            (["break", "--fence", "1"], "NAME"),
+            (["break", "", "--fence", "1"], "name is empty"),
+            *((["break", "a", "--fence", number], "--fence") for number in nonsense),
+        )
 
     def test_help_teaches_by_example_and_names_the_exit_code(self):
         out = self.call("break", "--help")[1]
@@ -241,12 +154,10 @@ class Output(OnALocalStore):
     def on_a_terminal(self, *words, **variables):
         leader, follower = pty.openpty()
         self.addCleanup(os.close, leader)
-        done = subprocess.run(
-            [PROGRAM, *words], env={**self.environment, **variables},
-            stdout=follower, stderr=subprocess.PIPE, timeout=20,
-        )
+        code, _, err = self.run_to_end(
+            [PROGRAM, *words], env=self.environment | variables, stdout=follower)
         os.close(follower)
-        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual((code, err), (0, ""))
         return os.read(leader, 65536).decode()
 
     def test_is_coloured_on_a_terminal(self):
@@ -274,12 +185,9 @@ class Output(OnALocalStore):
     def test_that_a_full_device_refuses_is_told(self):
         for words in self.COMMANDS:
             with self.subTest(words), open("/dev/full", "w") as full:
-                done = subprocess.run(
-                    [PROGRAM, *words], env=self.environment,
-                    stdout=full, stderr=subprocess.PIPE, text=True, timeout=20,
-                )
-                self.assertEqual(done.returncode, 74)
-                self.assertRegex(done.stderr, r"\Aholdfast: [^\n]*No space left[^\n]*\n\Z")
+                code, _, err = self.run_to_end([PROGRAM, *words], stdout=full)
+                self.assertEqual(code, 74)
+                self.assertRegex(err, r"\Aholdfast: [^\n]*No space left[^\n]*\n\Z")
 
     def test_that_nobody_reads_ends_it_silently(self):
         for prepared in ("", "trap '' PIPE;"):
@@ -287,12 +195,10 @@ class Output(OnALocalStore):
                 with self.subTest(words):
                     reader, writer = os.pipe()
                     os.close(reader)
-                    done = subprocess.run(
-                        ["sh", "-c", f'{prepared} exec "$0" "$@"', PROGRAM, *words],
-                        env=self.environment, stdout=writer, stderr=subprocess.PIPE, timeout=20,
-                    )
+                    shell = ["sh", "-c", f'{prepared} exec "$0" "$@"', PROGRAM]
+                    code, _, err = self.run_to_end([*shell, *words], stdout=writer)
                     os.close(writer)
-                    self.assertEqual((done.returncode, done.stderr), (74, b""))
+                    self.assertEqual((code, err), (74, ""))
 
 
 if __name__ == "__main__":

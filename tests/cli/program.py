@@ -9,8 +9,9 @@ import struct
 import subprocess
 import tempfile
 import termios
-import time
 import unittest
+
+from own_process import until  # also for those who drive the program
 
 PROGRAM = os.environ.get("HOLDFAST_PROGRAM", "build/holdfast")
 
@@ -19,14 +20,6 @@ PROGRAM = os.environ.get("HOLDFAST_PROGRAM", "build/holdfast")
 # they are read.
 PAGE = 4096
 LONG_NAMED_SHELL = "/" + "./" * 2000 + "bin/sh"
-
-
-def until(condition, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError("it did not come to pass")
-        time.sleep(0.005)
 
 
 def children(pid):
@@ -100,11 +93,41 @@ class Driven(unittest.TestCase):
         out, err = process.communicate(timeout=60)
         return process.returncode, out, err
 
-    def hold(self, name, *options):
-        """A process that holds `name` until it is ended."""
-        process = self.start("run", *options, name, "--", "sh", "-c", "echo in; exec sleep 60")
+    def run_to_end(self, words, **options):
+        """Of any program: its code, and what it said."""
+        done = subprocess.run(words, **{
+            "cwd": self.folder, "env": self.environment, "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "timeout": 60,
+        } | options)
+        return done.returncode, done.stdout, done.stderr
+
+    def hold(self, name, *options, script="exec sleep 60", before=":", **more):
+        """A process that holds `name` until it is ended, or its script is; what comes before has
+        been done already."""
+        whole = f"{before}; echo in; {script}"
+        process = self.start("run", *options, name, "--", "sh", "-c", whole, **more)
         self.assertEqual(process.stdout.readline(), "in\n")
         return process
+
+    def wait(self, name, *words, options=(), place=1):
+        """A process that waits for `name`, behind others, to run the words."""
+        process = self.start("run", *options, name, "--", *(words or ["true"]))
+        until(lambda: self.waiters(name) == place)
+        return process
+
+    def is_held(self, name, *options):
+        """Whether somebody else cannot have it at once, or within the time of the options."""
+        options = options or ["-n"]
+        code, out, err = self.call("run", *options, name, "--", "true")
+        self.assertIn((code, out, err), [(0, "", ""), (75, "", "")])
+        return code == 75
+
+    def make_gate(self):
+        """`read line < go` stands still until open_gate()."""
+        os.mkfifo(self.folder / "go")
+
+    def open_gate(self):
+        (self.folder / "go").write_text("go\n")
 
     def listed(self, *words):
         code, out, err = self.call("list", "--json", *words)
@@ -115,13 +138,38 @@ class Driven(unittest.TestCase):
         return sum(len(r["waiters"]) for r in self.listed() if r["name"] == name)
 
     def assert_refused(self, words, code, *parts):
-        """With one line on standard error that has all the parts."""
+        """With one line on standard error that has all the parts. That line."""
         returned, out, err = self.call(*words)
         self.assertEqual((returned, out), (code, ""), err)
         self.assertEqual(len(err.splitlines()), 1, err)
         self.assertTrue(err.startswith("holdfast: "), err)
         for part in parts:
             self.assertIn(part, err)
+        return err
+
+    def assert_each_refused(self, code, *rows):
+        """Of rows of words, and of the parts that the answer has."""
+        for words, *parts in rows:
+            with self.subTest(words):
+                self.assert_refused(words, code, *parts)
+
+
+class Shown:
+    """What `list` and `show` tell."""
+
+    def shown(self, name):
+        code, out, err = self.call("show", name, "--json")
+        self.assertEqual((code, err), (0, ""))
+        return json.loads(out)
+
+    def only_holder(self, name):
+        (found,) = self.shown(name)
+        self.assertEqual((found["name"], found["waiters"]), (name, []))
+        (holder,) = found["holders"]
+        return holder
+
+    def names(self, *words):
+        return [found["name"] for found in self.listed(*words)]
 
 
 class OnALocalStore(Driven):

@@ -8,8 +8,7 @@ import time
 import unittest
 import uuid
 
-from program import until
-from server_listing_test import Shown
+from program import Shown, until
 from sites import OnASite, Redis, RedisPlain, Redisson
 
 SECRET = "a-value-that-gives-the-lock-back"
@@ -20,8 +19,7 @@ class ReachingRedis(OnASite):
 
     def test_by_the_unix_socket(self):
         self.hold("a")
-        words = ["run", "-n", "-S", f"redis+unix://{self.server.socket}", "a", "--", "true"]
-        self.assertEqual(self.call(*words)[0], 75)
+        self.assertTrue(self.is_held("a", "-n", "-S", f"redis+unix://{self.server.socket}"))
 
     def test_no_such_socket(self):
         store = f"redis+unix://{self.folder}/nowhere"
@@ -126,7 +124,7 @@ class LayoutsOfOthers(OnASite):
             holder = self.hold(name)
             kinds = {"plain": b"string", "redisson": b"hash"}
             self.assertEqual(self.server.client.type(name), kinds[layout])
-            self.assertEqual(self.call("run", "-n", name, "--", "true")[0], 75)
+            self.assertTrue(self.is_held(name))
             self.end(holder)
 
     def test_a_waiter_gets_its_turn_at_once(self):
@@ -140,8 +138,8 @@ class LayoutsOfOthers(OnASite):
     def test_readers_together(self):
         self.use("?layout=redisson")
         self.hold("a", "-s")
-        self.assertEqual(self.call("run", "-n", "-s", "a", "--", "true")[0], 0)
-        self.assertEqual(self.call("run", "-n", "a", "--", "true")[0], 75)
+        self.assertFalse(self.is_held("a", "-n", "-s"))
+        self.assertTrue(self.is_held("a"))
 
     def test_what_a_layout_cannot_do_is_refused(self):
         refused = {

@@ -1,9 +1,10 @@
-"""Where the program's locks may be: a description of each store with a server, for tests that are the
-same on all of them."""
+"""Where the program's locks may be: a description of each store that processes share, for tests that
+are the same on all of them."""
 
 import os
 import signal
 import subprocess
+import tempfile
 
 from own_process import end_with_the_test
 from program import Driven
@@ -20,6 +21,7 @@ class Site:
     FOR_BRIEF_LEASES = ""  # more of them
     BRIEF = "1s"  # a lease that ends while a test waits for it
     REENTERS = True
+    NOTICES_DEATH = False  # of whoever holds or waits
     LEAST_FENCE = 1_600_000_000_000_000
     TELLS_AGE = True
     USER = ""
@@ -32,6 +34,27 @@ class Site:
     @staticmethod
     def demand_password(server):
         """Of USER, from now on."""
+
+
+class Folder:
+    """The embedded store's, as if it were a server of its own."""
+
+    def __init__(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.close = self._folder.cleanup
+
+    def url(self, parameters=""):
+        return f"local://{self._folder.name}{parameters}"
+
+    def clear(self):
+        """Who has left it has left nothing."""
+
+
+class Local(Site):
+    NOTICES_DEATH = True
+    LEAST_FENCE = 1
+    WRONG_URLS = (("?color=red", ("color", "mode")), ("/nowhere/x", ("nowhere",)))
+    start = Folder
 
 
 class Redis(Site):
@@ -197,6 +220,7 @@ class Mysql(Database):
 
 
 SERVERS = (Redis, Etcd, Zookeeper, Postgres, Mysql)
+STORES = (Local, *SERVERS)
 OF_OTHERS = (RedisPlain, Redisson, EtcdOfOthers, ZookeeperOfOthers)
 
 

@@ -8,7 +8,6 @@ import resource
 import shlex
 import signal
 import socket
-import subprocess
 import sys
 import time
 import unittest
@@ -40,10 +39,7 @@ sys.exit(9)
 class Foreground(AtATerminal):
     def test_the_command_reads_what_is_typed(self):
         def act(shell, lock):
-            shell.type(f"{lock} reads")
-            shell.read("ready\r\n")
-            shell.press("hello\nend\n")
-            return shell.prompt()
+            return shell.do(f"{lock} reads", "hello\nend\n")
 
         shown, code = self.same_with_flock(act)
         self.assertEqual(code, 7)
@@ -63,10 +59,7 @@ class Foreground(AtATerminal):
 
         def act(shell, lock):
             before = shell.settings()
-            shell.type(f"{lock} asks")
-            shell.read("ready\r\n")
-            shell.press("secret\n")
-            answer = shell.prompt()
+            answer = shell.do(f"{lock} asks", "secret\n")
             self.assertEqual(shell.settings(), before)
             return answer
 
@@ -74,10 +67,7 @@ class Foreground(AtATerminal):
 
     def test_the_end_of_input(self):
         def act(shell, lock):
-            shell.type(f"{lock} reads")
-            shell.read("ready\r\n")
-            shell.press(END_OF_INPUT)
-            return shell.prompt()
+            return shell.do(f"{lock} reads", END_OF_INPUT)
 
         self.assertEqual(self.same_with_flock(act), ["", 0])
 
@@ -85,8 +75,7 @@ class Foreground(AtATerminal):
         def act(shell, lock):
             shell.type(f"PS1='inner> ' {lock} bash --norc --noprofile --noediting -i")
             shell.read("inner> ")
-            shell.type("sleeps")
-            shell.read("ready\r\n")
+            shell.begin("sleeps")
             shell.press(INTERRUPT)
             shell.read("inner> ")
             shell.type("exit 3")
@@ -112,10 +101,7 @@ class Foreground(AtATerminal):
         shell = self.shell()
         before = shell.settings()
         for keys, code in (("end\n", 7), (INTERRUPT, 130), (QUIT, 131)):
-            shell.type(f"{HOLDFAST} reads")
-            shell.read("ready\r\n")
-            shell.press(keys)
-            self.assertEqual(shell.prompt()[1], code)
+            self.assertEqual(shell.do(f"{HOLDFAST} reads", keys)[1], code)
             self.assertEqual(shell.settings(), before)
         self.assertEqual(shell.do("echo us''able"), ("usable\n", 0))
 
@@ -156,10 +142,7 @@ class Pipes(AtATerminal):
 
     def test_ctrl_c_ends_both_sides(self):
         def act(shell, lock):
-            shell.type(f"{lock} sleeps | cat")
-            shell.read("ready\r\n")
-            shell.press(INTERRUPT)
-            return shell.prompt()
+            return shell.do(f"{lock} sleeps | cat", INTERRUPT)
 
         self.assertEqual(self.same_with_flock(act)[1], 130)
 
@@ -167,10 +150,7 @@ class Pipes(AtATerminal):
 class Interrupted(AtATerminal):
     def test_ctrl_c(self):
         def act(shell, lock):
-            shell.type(f"{lock} sleeps")
-            shell.read("ready\r\n")
-            shell.press(INTERRUPT)
-            seen = shell.prompt()
+            seen = shell.do(f"{lock} sleeps", INTERRUPT)
             self.nothing_is_left(shell)
             return seen
 
@@ -182,17 +162,13 @@ class Interrupted(AtATerminal):
             with self.subTest(lock):
                 (self.folder / "rounds").unlink(missing_ok=True)
                 shell = self.shell()
-                shell.type(f"for i in 1 2 3; do {lock} counts; done")
-                shell.read("ready\r\n")
-                shell.press(INTERRUPT)
-                self.assertEqual(shell.prompt()[1], 130)
+                self.assertEqual(shell.do(f"for i in 1 2 3; do {lock} counts; done", INTERRUPT)[1], 130)
                 self.assertEqual(self.lines_of("rounds"), ["round"])
 
     def test_a_command_that_goes_on_is_waited_for_and_interrupted_once(self):
         self.stand_in("bin/counts", COUNTS_INTERRUPTS)
         shell = self.shell()
-        shell.type(f"{HOLDFAST} counts; echo then $?")
-        shell.read("ready\r\n")
+        shell.begin(f"{HOLDFAST} counts; echo then $?")
         for i in range(1, 6):
             shell.press(INTERRUPT)
             shell.read(f"interrupt {i}\r\n")
@@ -217,10 +193,7 @@ class Interrupted(AtATerminal):
     def test_ctrl_backslash(self):
         def act(shell, lock):
             shell.do("ulimit -c 0")
-            shell.type(f"{lock} sleeps")
-            shell.read("ready\r\n")
-            shell.press(QUIT)
-            seen = shell.prompt()
+            seen = shell.do(f"{lock} sleeps", QUIT)
             self.nothing_is_left(shell)
             return seen
 
@@ -229,29 +202,18 @@ class Interrupted(AtATerminal):
     def test_only_the_command_leaves_a_core(self):
         shell = self.shell()
         shell.do("ulimit -c $(ulimit -Hc)")
-        shell.type(f"{HOLDFAST} sleeps")
-        shell.read("ready\r\n")
-        shell.press(QUIT)
-        shown, code = shell.prompt()
+        shown, code = shell.do(f"{HOLDFAST} sleeps", QUIT)
         self.assertEqual(code, 131)
         self.assertNotIn("dumped", shown)
 
     def test_when_the_command_has_died_by_it_before_we_have_looked(self):
         for key, number in ((INTERRUPT, signal.SIGINT), (QUIT, signal.SIGQUIT)):
             with self.subTest(number.name):
-                terminal, lines = self.start_and_hold_up("echo ready; exec sleep 60")
-                terminal.read("ready\r\n")
-                terminal.press(key)
-                until(lambda: warden_has_ended(terminal.leader))
-                self.assertIn("] released\n", lines.read())
+                terminal = self.end_behind_our_back("exec sleep 60", key)
                 self.assert_died_by(number, terminal)
 
     def test_when_the_command_has_handled_it_before_we_have_looked(self):
-        terminal, lines = self.start_and_hold_up("trap 'exit 9' INT; echo ready; read x")
-        terminal.read("ready\r\n")
-        terminal.press(INTERRUPT)
-        until(lambda: warden_has_ended(terminal.leader))
-        self.assertIn("] released\n", lines.read())
+        terminal = self.end_behind_our_back("read x", INTERRUPT, before="trap 'exit 9' INT")
         self.assertEqual(os.waitstatus_to_exitcode(terminal.wait_for_leader()), 9)
 
     def test_while_the_lock_is_given_back(self):
@@ -266,6 +228,15 @@ class Interrupted(AtATerminal):
                 terminal.read(re.escape("^" + chr(ord(key) + 64)))
                 self.assertIn("] released\n", lines.read())
                 self.assert_died_by(number, terminal)
+
+    def end_behind_our_back(self, script, key, before=":"):
+        """By a key, while the wrapper stands still."""
+        terminal, lines = self.start_and_hold_up(f"{before}; echo ready; {script}")
+        terminal.read("ready\r\n")
+        terminal.press(key)
+        until(lambda: warden_has_ended(terminal.leader))
+        self.assertIn("] released\n", lines.read())
+        return terminal
 
     def start_and_hold_up(self, script):
         """A wrapper that stands at its line of the start; and the pipe with what it tells."""
@@ -309,8 +280,7 @@ class Stopped(AtATerminal):
 
     def test_ctrl_z_and_fg(self):
         def act(shell, lock):
-            shell.type(f"{lock} reads")
-            shell.read("ready\r\n")
+            shell.begin(f"{lock} reads")
             seen = [*self.stop(shell), *shell.do("jobs")]
             if lock == HOLDFAST:
                 self.assertEqual(self.holders(), 1)
@@ -329,8 +299,7 @@ class Stopped(AtATerminal):
 
     def test_again_and_again(self):
         shell = self.shell()
-        shell.type(f"{HOLDFAST} reads")
-        shell.read("ready\r\n")
+        shell.begin(f"{HOLDFAST} reads")
         for i in range(10):
             self.assertEqual(self.stop(shell)[1], 148)
             shell.type("fg")
@@ -345,10 +314,7 @@ class Stopped(AtATerminal):
         self.stand_in("bin/works", "echo ready; read x < ../go; echo done; exit 4")
 
         def act(shell, lock):
-            shell.type(f"{lock} works")
-            shell.read("ready\r\n")
-            shell.press(STOP)
-            shell.prompt()
+            shell.do(f"{lock} works", STOP)
             seen = [*shell.do("bg"), *shell.do("jobs")]
             shell.type("wait -f %1")
             (self.folder / "go").write_text("\n")
@@ -361,8 +327,7 @@ class Stopped(AtATerminal):
 
     def test_ended_while_stopped(self):
         def act(shell, lock):
-            shell.type(f"{lock} reads")
-            shell.read("ready\r\n")
+            shell.begin(f"{lock} reads")
             self.stop(shell)
             shell.type("kill %1; kill -CONT %1; wait -f %1")
             return [shell.prompt()[1]]
@@ -481,8 +446,7 @@ class HangUp(AtATerminal):
 
     def busy_shell(self, command):
         shell = self.shell()
-        shell.type(f"{HOLDFAST} {command}")
-        shell.read("ready\r\n")
+        shell.begin(f"{HOLDFAST} {command}")
         return shell
 
     def test_while_a_command_runs(self):
@@ -547,13 +511,8 @@ class HangUp(AtATerminal):
 
 class WithoutATerminal(AtATerminal):
     def without_terminal(self, script, lock):
-        done = subprocess.run(
-            ["sh", "-c", script, "sh", *lock.split()],
-            cwd=self.desk, env=self.environment, start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            timeout=60,
-        )
-        return done.returncode, done.stdout, done.stderr
+        words = ["sh", "-c", script, "sh", *lock.split()]
+        return self.run_to_end(words, cwd=self.desk, start_new_session=True)
 
     def test_cron_ignores_interrupts(self):
         script = "trap '' INT QUIT; \"$@\" grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status"

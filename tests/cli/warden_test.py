@@ -29,6 +29,9 @@ LOOK = 'for f in %s; do kill -0 $(cat $f) 2>/dev/null && echo "$f lives"; done; 
 LOOK %= " ".join(FAMILY)
 
 
+FOR_EVER = "while :; do sleep 0.01; done"
+
+
 def ours(err):
     """Without what the shells say of their children."""
     return "".join(line for line in err.splitlines(True) if line.startswith("holdfast: "))
@@ -60,10 +63,8 @@ class WithAFamily(OnALocalStore):
         self.assertTrue(all(map(is_there, self.family())))
         return wrapper
 
-    def start_rival(self):
-        rival = self.start("run", "a", "--", "sh", "-c", LOOK)
-        until(lambda: self.waiters("a") == 1)
-        return rival
+    def start_rival(self, script=LOOK):
+        return self.wait("a", "sh", "-c", script)
 
     def fence(self):
         (resource,) = self.listed("a")
@@ -76,6 +77,9 @@ class WithAFamily(OnALocalStore):
         words = out.split()
         self.assertEqual(words[:-1], ["in"], out)
         self.assertGreater(int(words[-1]), fence)
+
+    def assert_none_lives(self, *more):
+        self.assertFalse(any(map(is_there, [*more, *self.family()])))
 
     def warden_of(self, wrapper):
         (warden,) = children(wrapper.pid)
@@ -98,14 +102,13 @@ class Killed(WithAFamily):
         latencies = []
         for _ in range(9):
             wrapper = self.start_stubborn()
-            rival = self.start("run", "a", "--", "sh", "-c", "date +%s%N")
-            until(lambda: self.waiters("a") == 1)
+            rival = self.start_rival("date +%s%N")
             killed = time.time_ns()
             wrapper.kill()
             out, _ = rival.communicate(timeout=30)
             latencies.append((int(out) - killed) / 1e6)
             wrapper.wait(20)
-            self.assertFalse(any(map(is_there, self.family())))
+            self.assert_none_lives()
             for name in FAMILY:
                 (self.folder / name).unlink()
         self.assertLess(sorted(latencies)[len(latencies) // 2], 5000, latencies)
@@ -137,25 +140,22 @@ class Killed(WithAFamily):
         return wrapper
 
     def test_a_gentle_command_may_clean_up(self):
-        script = "trap 'echo cleaned > cleaned; exit' TERM; echo in; while :; do sleep 0.01; done"
-        wrapper = self.start("run", "-k", "10s", "a", "--", "sh", "-c", script)
-        self.assertEqual(wrapper.stdout.readline(), "in\n")
+        wrapper = self.hold("a", "-k", "10s", before="trap 'echo cleaned > cleaned; exit' TERM",
+                            script=FOR_EVER)
         wrapper.kill()
-        self.assertEqual(self.call("run", "-w", "20s", "a", "--", "true")[0], 0)
+        self.assertFalse(self.is_held("a", "-w", "20s"))
         self.assertTrue((self.folder / "cleaned").exists())
 
     def test_the_warden_of_one_that_waits(self):
         """Then the command is not started at all."""
         holder = self.hold("a")
-        waiter = self.start("run", "a", "--", "touch", "ran")
-        until(lambda: self.waiters("a") == 1)
+        waiter = self.wait("a", "touch", "ran")
         os.kill(self.warden_of(waiter), signal.SIGKILL)
         self.assert_not_started(holder, waiter, "its warden was killed")
 
     def test_the_process_that_was_to_become_the_command(self):
         holder = self.hold("a")
-        waiter = self.start("run", "a", "--", "touch", "ran")
-        until(lambda: self.waiters("a") == 1)
+        waiter = self.wait("a", "touch", "ran")
         warden = self.warden_of(waiter)
         until(lambda: children(warden))
         (command,) = children(warden)
@@ -186,8 +186,7 @@ class Killed(WithAFamily):
 
     def test_a_waiter_leaves_nothing(self):
         self.hold("a")
-        waiter = self.start("run", "a", "--", "touch", "ran")
-        until(lambda: self.waiters("a") == 1)
+        waiter = self.wait("a", "touch", "ran")
         warden = self.warden_of(waiter)
         waiter.kill()
         until(lambda: self.waiters("a") == 0 and not is_there(warden))
@@ -213,32 +212,25 @@ class StandingStill(WithAFamily):
         os.kill(warden, signal.SIGSTOP)
         _, err = wrapper.communicate(timeout=30)
         self.assertEqual(wrapper.returncode, 124, err)
-        self.assertFalse(any(map(is_there, [warden, *self.family()])))
-
-    def with_stopped_warden(self, *words):
-        wrapper = self.start("run", *words)
-        self.assertEqual(wrapper.stdout.readline(), "in\n")
-        os.kill(self.warden_of(wrapper), signal.SIGSTOP)
-        return wrapper
+        self.assert_none_lives(warden)
 
     def test_the_warden_of_a_command_that_ends(self):
-        os.mkfifo(self.folder / "go")
-        wrapper = self.with_stopped_warden("--lease", "2s", "a", "--", "sh", "-c",
-                                           "echo in; read line < go; exit 5")
-        (self.folder / "go").write_text("go\n")
+        self.make_gate()
+        wrapper = self.hold("a", "--lease", "2s", script="read line < go; exit 5")
+        os.kill(self.warden_of(wrapper), signal.SIGSTOP)
+        self.open_gate()
         self.assertEqual(wrapper.wait(20), 5)
         self.assertEqual(self.listed(), [])
 
     def test_the_warden_keeps_no_signal_from_the_command(self):
-        wrapper = self.with_stopped_warden("--lease", "2s", "a", "--", "sh", "-c",
-                                           "echo in; exec sleep 60")
+        wrapper = self.hold("a", "--lease", "2s")
+        os.kill(self.warden_of(wrapper), signal.SIGSTOP)
         wrapper.terminate()
         self.assertEqual(wrapper.wait(20), 128 + signal.SIGTERM)
 
     def test_the_warden_of_one_that_waits_in_vain(self):
         self.hold("a")
-        waiter = self.start("run", "-w", "1s", "a", "--", "true")
-        until(lambda: self.waiters("a") == 1)
+        waiter = self.wait("a", options=["-w", "1s"])
         os.kill(self.warden_of(waiter), signal.SIGSTOP)
         self.assertEqual(waiter.wait(20), 75)
 
@@ -259,28 +251,24 @@ class StandingStill(WithAFamily):
         self.assertEqual(wrapper.wait(20), 76)
 
     def test_for_less_than_its_lease_does_no_harm(self):
-        script = "echo in; read line < go; echo on"
-        os.mkfifo(self.folder / "go")
-        wrapper = self.start("run", "--lease", "30s", "a", "--", "sh", "-c", script)
-        self.assertEqual(wrapper.stdout.readline(), "in\n")
+        self.make_gate()
+        wrapper = self.hold("a", "--lease", "30s", script="read line < go; echo on")
         wrapper.send_signal(signal.SIGSTOP)
         until(lambda: state_of(wrapper.pid) == "T")
         wrapper.send_signal(signal.SIGCONT)
-        (self.folder / "go").write_text("go\n")
+        self.open_gate()
         out, err = wrapper.communicate(timeout=20)
         self.assertEqual((wrapper.returncode, out, err), (0, "on\n", ""))
 
     def test_stopped_like_a_job_it_keeps_the_lock(self):
         """As flock(1) does: the lease is lengthened before it stops."""
         # In a group whose parent is in another one: nobody could continue an orphaned one.
-        wrapper = self.start("run", "--lease", "1s", "a", "--", "sh", "-c", "echo in; exec sleep 60",
-                             process_group=0)
-        self.assertEqual(wrapper.stdout.readline(), "in\n")
+        wrapper = self.hold("a", "--lease", "1s", process_group=0)
         wrapper.send_signal(signal.SIGTSTP)
         until(lambda: state_of(wrapper.pid) == "T")
         (resource,) = self.listed("a")
         self.assertGreater(resource["holders"][0]["lease_left_ms"], 3_600_000)
-        self.assertEqual(self.call("run", "-w", "2s", "a", "--", "true")[0], 75)
+        self.assertTrue(self.is_held("a", "-w", "2s"))
         wrapper.send_signal(signal.SIGCONT)
         until(lambda: self.listed("a")[0]["holders"][0]["lease_left_ms"] <= 1000)
         wrapper.terminate()
@@ -303,59 +291,52 @@ class Lost(WithAFamily):
         wrapper = self.start_stubborn("--lease", "1s")
         self.break_hold()
         self.assert_lost(wrapper)
-        self.assertFalse(any(map(is_there, self.family())))
+        self.assert_none_lives()
 
     def test_kill_spares_the_term(self):
-        script = "trap 'echo asked > asked; exit' TERM; echo in; while :; do sleep 0.01; done"
+        trap = "trap 'echo asked > asked; exit' TERM"
         for option, asked in (("term", True), ("kill", False)):
             with self.subTest(option):
-                wrapper = self.start("run", "--lease", "1s", "--on-lost", option, "-k", "500ms",
-                                     "a", "--", "sh", "-c", script)
-                self.assertEqual(wrapper.stdout.readline(), "in\n")
+                wrapper = self.hold("a", "--lease", "1s", "--on-lost", option, "-k", "500ms",
+                                    before=trap, script=FOR_EVER)
                 self.break_hold()
                 self.assert_lost(wrapper)
                 self.assertEqual((self.folder / "asked").exists(), asked)
                 (self.folder / "asked").unlink(missing_ok=True)
 
     def test_ignored_the_command_goes_on(self):
-        os.mkfifo(self.folder / "go")
-        wrapper = self.start("run", "--lease", "1s", "--on-lost", "ignore", "a", "--",
-                             "sh", "-c", "echo in; read line < go; echo done > done")
-        self.assertEqual(wrapper.stdout.readline(), "in\n")
+        self.make_gate()
+        wrapper = self.hold("a", "--lease", "1s", "--on-lost", "ignore",
+                            script="read line < go; echo done > done")
         self.break_hold()
         self.assertRegex(wrapper.stderr.readline(), r"a: hold with fence \d+ lost .*goes on")
-        self.assertEqual(self.call("run", "-w", "20s", "a", "--", "true")[0], 0)
-        (self.folder / "go").write_text("go\n")
+        self.assertFalse(self.is_held("a", "-w", "20s"))
+        self.open_gate()
         self.assertEqual(wrapper.communicate(timeout=20)[1], "", "it was told once")
         self.assertEqual(wrapper.returncode, 76)
         self.assertTrue((self.folder / "done").exists())
 
     def test_ignored_it_outlives_a_killed_wrapper(self):
-        os.mkfifo(self.folder / "go")
-        wrapper = self.start("run", "--on-lost", "ignore", "a", "--",
-                             "sh", "-c", "echo in; read line < go; echo done > done")
-        self.assertEqual(wrapper.stdout.readline(), "in\n")
+        self.make_gate()
+        wrapper = self.hold("a", "--on-lost", "ignore",
+                            script="read line < go; echo done > done")
         wrapper.kill()
-        self.assertEqual(self.call("run", "-w", "20s", "a", "--", "true")[0], 0)
-        (self.folder / "go").write_text("go\n")
+        self.assertFalse(self.is_held("a", "-w", "20s"))
+        self.open_gate()
         until(lambda: (self.folder / "done").exists())
-
 
     def test_ignored_the_rest_holds_without_a_warden(self):
         for options, signals, code in ((["--max-time", "1s", "-k", "10ms"], [], 124),
                                        ([], [signal.SIGTERM], 128 + signal.SIGTERM)):
             with self.subTest(options):
-                wrapper = self.start("run", "--on-lost", "ignore", *options, "a", "--",
-                                     "sh", "-c", "echo in; exec sleep 60")
-                self.assertEqual(wrapper.stdout.readline(), "in\n")
+                wrapper = self.hold("a", "--on-lost", "ignore", *options)
                 os.kill(self.warden_of(wrapper), signal.SIGKILL)
                 for number in signals:
                     wrapper.send_signal(number)
                 self.assertEqual(wrapper.wait(20), code)
 
     def test_it_is_76_although_nobody_reads_our_lines(self):
-        wrapper = self.start("run", "--lease", "1s", "a", "--", "sh", "-c", "echo in; exec sleep 60")
-        self.assertEqual(wrapper.stdout.readline(), "in\n")
+        wrapper = self.hold("a", "--lease", "1s")
         wrapper.stderr.close()
         self.break_hold()
         self.assertEqual(wrapper.wait(20), 76)
@@ -367,7 +348,7 @@ class TimeIsUp(WithAFamily):
         _, err = wrapper.communicate(timeout=30)
         self.assertEqual(wrapper.returncode, 124)
         self.assertEqual(ours(err), "holdfast: a: the command took longer than 1.0 s; ended it\n")
-        self.assertFalse(any(map(is_there, self.family())))
+        self.assert_none_lives()
         self.assertEqual(self.listed(), [])
 
     def test_a_command_in_time_is_left_alone(self):
@@ -375,8 +356,7 @@ class TimeIsUp(WithAFamily):
 
     def test_it_counts_from_the_commands_start(self):
         holder = self.hold("a")
-        waiter = self.start("run", "--max-time", "500ms", "a", "--", "echo", "in")
-        until(lambda: self.waiters("a") == 1)
+        waiter = self.wait("a", "echo", "in", options=["--max-time", "500ms"])
         time.sleep(0.6)
         self.end(holder)
         self.assertEqual(waiter.communicate(timeout=20)[0], "in\n")
@@ -390,44 +370,45 @@ class TimeIsUp(WithAFamily):
 
 class LeftBehind(WithAFamily):
     def test_a_daemon_of_a_command_that_ended_is_left_alone(self):
-        os.mkfifo(self.folder / "go")
+        self.make_gate()
         script = "setsid sh -c 'echo $$ > apart; read line < go; echo done > done' >&- 2>&- &"
         self.assertEqual(self.call("run", "a", "--", "sh", "-c", script)[0], 0)
         self.assertEqual(self.listed(), [])
-        (self.folder / "go").write_text("go\n")
+        self.open_gate()
         until(lambda: (self.folder / "done").exists())
 
     def test_orphans_of_a_running_command_are_reaped(self):
-        script = ('for i in $(seq 50); do (sh -c "exit 0" & ) ; done; echo in; read line < go')
-        os.mkfifo(self.folder / "go")
-        wrapper = self.start("run", "a", "--", "sh", "-c", script)
-        self.assertEqual(wrapper.stdout.readline(), "in\n")
+        self.make_gate()
+        orphans = 'for i in $(seq 50); do (sh -c "exit 0" & ) ; done'
+        wrapper = self.hold("a", before=orphans, script="read line < go")
         warden = self.warden_of(wrapper)
         until(lambda: len(children(warden)) == 1)
-        (self.folder / "go").write_text("go\n")
+        self.open_gate()
         self.assertEqual(wrapper.wait(20), 0)
-
 
     def start_leaving(self, *options, trap="", script="exit 5"):
         """A command that ends by itself, or by a signal, and leaves one behind that has a session
         of its own and ends, deaf to TERM, when the file `go` is there."""
         behind = ("setsid sh -c 'trap \"\" TERM INT HUP; echo $$ > apart; "
                   "while ! [ -e go ]; do sleep 0.01; done' >&- 2>&- &")
-        wait = f"{trap} until [ -s apart ]; do sleep 0.01; done; echo $$ > command; echo in; "
-        wrapper = self.start("run", *options, "a", "--", "sh", "-c", behind + wait + script)
-        self.assertEqual(wrapper.stdout.readline(), "in\n")
-        return wrapper
+        before = f"{behind} {trap} until [ -s apart ]; do sleep 0.01; done; echo $$ > command"
+        return self.hold("a", *options, before=before, script=script)
 
     def behind(self):
         return int((self.folder / "apart").read_text())
+
+    def start_waited_for(self, *options):
+        """One that has ended, and whose leftovers are waited for."""
+        wrapper = self.start_leaving("--leftovers", "wait", *options)
+        until(lambda: not is_there(int((self.folder / "command").read_text())))
+        return wrapper
 
     def test_what_is_left_of_a_command_that_was_asked_to_end_is_ended_too(self):
         for name, code in (("TERM", 3), ("INT", 3), ("HUP", 3)):
             with self.subTest(name):
                 wrapper = self.start_leaving("-k", "200ms", trap=f"trap 'exit 3' {name};",
-                                             script="while :; do sleep 0.01; done")
-                rival = self.start("run", "a", "--", "sh", "-c", LOOK)
-                until(lambda: self.waiters("a") == 1)
+                                             script=FOR_EVER)
+                rival = self.start_rival()
                 wrapper.send_signal(getattr(signal, "SIG" + name))
                 self.assertRegex(rival.communicate(timeout=20)[0], r"\Ain \d+\n\Z")
                 self.assertFalse(is_there(self.behind()))
@@ -435,30 +416,26 @@ class LeftBehind(WithAFamily):
                 (self.folder / "apart").unlink()
 
     def test_another_signal_ends_nothing_that_is_left(self):
-        wrapper = self.start_leaving(trap="trap 'exit 3' USR1;",
-                                     script="while :; do sleep 0.01; done")
+        wrapper = self.start_leaving(trap="trap 'exit 3' USR1;", script=FOR_EVER)
         wrapper.send_signal(signal.SIGUSR1)
         self.assertEqual(wrapper.wait(20), 3)
         self.assertTrue(is_there(self.behind()))
 
     def test_waited_for_the_lock_is_kept(self):
-        wrapper = self.start_leaving("--leftovers", "wait", "--lease", "1s")
-        until(lambda: not is_there(int((self.folder / "command").read_text())))
-        self.assertEqual(self.call("run", "-w", "1500ms", "a", "--", "true")[0], 75)
+        wrapper = self.start_waited_for("--lease", "1s")
+        self.assertTrue(self.is_held("a", "-w", "1500ms"))
         (self.folder / "go").touch()
         self.assertEqual(wrapper.wait(20), 5)
         self.assertEqual(self.listed(), [])
 
     def test_waited_for_it_is_ended_by_a_signal(self):
-        wrapper = self.start_leaving("--leftovers", "wait", "-k", "100ms")
-        until(lambda: not is_there(int((self.folder / "command").read_text())))
+        wrapper = self.start_waited_for("-k", "100ms")
         wrapper.terminate()
         self.assertEqual(wrapper.wait(20), 5)
         self.assertFalse(is_there(self.behind()))
 
     def test_waited_for_it_is_ended_when_the_hold_is_lost(self):
-        wrapper = self.start_leaving("--leftovers", "wait", "--lease", "1s")
-        until(lambda: not is_there(int((self.folder / "command").read_text())))
+        wrapper = self.start_waited_for("--lease", "1s")
         self.assertEqual(self.call("break", "a", "--fence", str(self.fence()))[0], 0)
         _, err = wrapper.communicate(timeout=20)
         self.assertEqual(wrapper.returncode, 76)
@@ -471,19 +448,17 @@ class LeftBehind(WithAFamily):
         self.assertFalse(is_there(self.behind()))
 
     def test_waited_for_it_is_ended_when_the_wrapper_is_killed(self):
-        wrapper = self.start_leaving("--leftovers", "wait")
-        until(lambda: not is_there(int((self.folder / "command").read_text())))
+        wrapper = self.start_waited_for()
         wrapper.kill()
-        self.assertEqual(self.call("run", "-w", "20s", "a", "--", "true")[0], 0)
+        self.assertFalse(self.is_held("a", "-w", "20s"))
         self.assertFalse(is_there(self.behind()))
 
     def test_waited_for_without_a_warden(self):
-        wrapper = self.start_leaving("--leftovers", "wait")
-        until(lambda: not is_there(int((self.folder / "command").read_text())))
+        wrapper = self.start_waited_for()
         warden = self.warden_of(wrapper)
         os.kill(warden, signal.SIGKILL)
         until(lambda: not is_there(warden))
-        self.assertEqual(self.call("run", "-n", "a", "--", "true")[0], 75)
+        self.assertTrue(self.is_held("a"))
         (self.folder / "go").touch()
         self.assertEqual(wrapper.wait(20), 5)
 
@@ -513,7 +488,7 @@ class AnotherUser(WithAFamily):
         os.chown(self.folder / "store", self.NOBODY, self.NOBODY)
 
     def start_out_of_reach(self, *options):
-        os.mkfifo(self.folder / "go")
+        self.make_gate()
         os.chown(self.folder / "go", self.NOBODY, self.NOBODY)
         script = "echo $$ > command; echo in; read line < go"
         words = ["run", *options, "a", "--", "./change", "--reuid=0", "--regid=0", "--clear-groups",
@@ -535,7 +510,7 @@ class AnotherUser(WithAFamily):
         self.assertEqual(wrapper.stderr.readline(),
                          "holdfast: a: the command took longer than 300 ms; "
                          "the command cannot be ended, for it has another user by now\n")
-        (self.folder / "go").write_text("go\n")
+        self.open_gate()
         self.assertEqual(wrapper.communicate(timeout=20)[1], "", "it is said once")
         self.assertEqual(wrapper.returncode, 124)
 
@@ -543,7 +518,7 @@ class AnotherUser(WithAFamily):
         wrapper = self.start_out_of_reach("--lease", "1s")
         self.assertEqual(self.call("break", "a", "--fence", str(self.fence()))[0], 0)
         self.assertRegex(wrapper.stderr.readline(), r"lost .*; the command cannot be ended, for it has")
-        (self.folder / "go").write_text("go\n")
+        self.open_gate()
         self.assertEqual(wrapper.wait(20), 76)
 
 

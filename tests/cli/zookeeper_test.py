@@ -5,8 +5,7 @@ import unittest
 
 from kazoo.security import make_digest_acl
 
-from program import until
-from server_listing_test import Shown
+from program import Shown, until
 from sites import PASSWORD, OnASite, Zookeeper, ZookeeperOfOthers
 
 

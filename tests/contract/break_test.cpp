@@ -1,15 +1,8 @@
-#include <gtest/gtest.h>
-
-#include <atomic>
-
 #include "contract/stores.hpp"
 
 /// A hold that somebody else ends.
 namespace holdfast::test {
-
 namespace {
-
-using namespace std::chrono_literals;
 
 class Breaking : public Contract {
 protected:
@@ -20,12 +13,10 @@ HOLDFAST_FOR_EVERY_STORE(Breaking);
 
 TEST_P(Breaking, FreesThePlaceAndAdmitsTheNextAtOnceWithALargerFence) {
     const Hold hold = client_.mutex("orders", {.lease = long_lease()}).acquire();
-    std::atomic<std::uint64_t> next{0};
-    Thread waiter([&] { next = another_client().mutex("orders").acquire().fence(); });
+    Acquiring next(another_client(), "orders");
     ASSERT_TRUE(await_waiters("orders", 1));
     EXPECT_TRUE(administrator_.break_hold("orders", hold.fence()));
-    waiter.join();
-    EXPECT_GT(next, hold.fence());
+    EXPECT_GT(next.get().fence(), hold.fence());
 }
 
 TEST_P(Breaking, TellsTheHolderThatItEnded) {
@@ -34,6 +25,8 @@ TEST_P(Breaking, TellsTheHolderThatItEnded) {
     const std::stop_callback on_loss(hold.lost(), [&] { told = true; });
     ASSERT_TRUE(administrator_.break_hold("orders", hold.fence()));
     EXPECT_TRUE(await([&] { return told.load(); }));
+    EXPECT_FALSE(hold.held());
+    EXPECT_EQ(hold.remaining(), 0ns);
     EXPECT_EQ(hold.loss(), Loss::ended);
     EXPECT_EQ(hold.release(), Released::too_late);
 }
@@ -41,10 +34,10 @@ TEST_P(Breaking, TellsTheHolderThatItEnded) {
 TEST_P(Breaking, IsToldWithinAThirdOfTheLease) {
     const auto lease = 6s;
     const Hold hold = client_.mutex("orders", {.lease = lease}).acquire();
-    const auto broken = std::chrono::steady_clock::now();
+    const auto broken = Clock::now();
     ASSERT_TRUE(administrator_.break_hold("orders", hold.fence()));
     ASSERT_TRUE(await([&] { return hold.lost().stop_requested(); }));
-    const auto took = std::chrono::steady_clock::now() - broken;
+    const auto took = Clock::now() - broken;
     EXPECT_LT(took, lease / 2) << "a third, and what a busy machine adds";
 }
 
@@ -71,29 +64,21 @@ TEST_P(Breaking, OfNobodyEndsNothing) {
 
 TEST_P(Breaking, DoesNotEndAWaiter) {
     auto hold = client_.mutex("orders").acquire();
-    std::atomic<bool> in{false};
-    Thread waiter([&] {
-        const Hold turn = another_client().mutex("orders").acquire();
-        in = true;
-    });
+    Acquiring waiter(another_client(), "orders");
     ASSERT_TRUE(await_waiters("orders", 1));
     EXPECT_FALSE(administrator_.break_hold("orders", 0));
     EXPECT_EQ(waiters("orders"), 1U);
     hold.release();
-    EXPECT_TRUE(await([&] { return in.load(); }));
+    EXPECT_TRUE(waiter.get().held());
 }
 
 TEST_P(Breaking, DoesNotEndOneThatIsOfferedThePlace) {
     auto hold = client_.mutex("orders").acquire();
-    // A contender that nobody drives: it does not claim what it is offered.
-    const Contender slow{
-        .resource = resource("orders"), .nonce = {{std::byte{1}}}, .owner = "slow", .lease = 30s};
     const auto store = port();
-    const auto entries = store->enter({&slow, 1}).get();
-    ASSERT_TRUE(entries.ok());
+    const Ticket slow = enter_undriven(*store, 30s).ticket;
     hold.release();
     EXPECT_FALSE(administrator_.break_hold("orders", 0));
-    const auto claimed = store->renew({&entries.value()[0].ticket, 1}, 30s).get();
+    const auto claimed = store->renew({&slow, 1}, 30s).get();
     ASSERT_TRUE(claimed.ok());
     EXPECT_EQ(claimed.value()[0].state, Standing::State::admitted);
 }
@@ -126,10 +111,13 @@ TEST_P(Breaking, EndsEverybodyWhoJoinedTheHold) {
 }
 
 TEST_P(Breaking, OneResourceOfSeveralLosesTheHoldOfThemAll) {
-    const Hold hold = client_.multi_lock({"a", "b"}, {.lease = 1500ms}).acquire();
+    auto hold = client_.multi_lock({"a", "b"}, {.lease = 1500ms}).acquire();
     ASSERT_TRUE(administrator_.break_hold("b", hold.fences()[1]));
     EXPECT_TRUE(await([&] { return hold.lost().stop_requested(); }));
+    EXPECT_FALSE(hold.held());
     EXPECT_EQ(hold.loss(), Loss::ended);
+    EXPECT_EQ(hold.release(), Released::too_late);
+    EXPECT_TRUE(await([&] { return client_.inspect().empty(); }));
 }
 
 TEST_P(Breaking, AgainDoesNotTouchTheNextHold) {
@@ -148,5 +136,4 @@ TEST_P(Breaking, OnesOwnHoldIsNoExceptionToTheRule) {
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

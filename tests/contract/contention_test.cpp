@@ -1,7 +1,4 @@
-#include <gtest/gtest.h>
-
 #include <iostream>
-#include <thread>
 
 #include "contract/processes.hpp"
 #include "support/arena.hpp"
@@ -11,11 +8,7 @@
 
 /// Many at once: nothing is counted twice, nothing gets stuck.
 namespace holdfast::test {
-
 namespace {
-
-using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
 
 class Contention : public Processes {
 protected:
@@ -96,12 +89,7 @@ protected:
 
     void run_together(void (*how)(const Client&, Arena&, int)) {
         const auto started = Clock::now();
-        {
-            std::vector<Thread> running;
-            for (int i = 0; i < threads; ++i) {
-                running.emplace_back([&] { how(client_, *arena_, rounds); });
-            }
-        }
+        together(threads, [&](int) { how(client_, *arena_, rounds); });
         report(std::to_string(threads) + " threads of " + std::to_string(rounds) + " rounds",
                started);
     }
@@ -124,5 +112,4 @@ TEST_P(ThreadsTogether, ShareThreePermits) {
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

@@ -1,16 +1,7 @@
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <atomic>
-#include <mutex>
-
 #include "contract/stores.hpp"
 
 namespace holdfast::test {
-
 namespace {
-
-using namespace std::chrono_literals;
 
 class Fairness : public Contract {
 protected:
@@ -60,16 +51,12 @@ TEST_P(Fairness, AReaderArrivingAfterAWaitingWriterQueuesBehindIt) {
 TEST_P(Fairness, ALightContenderDoesNotPassAHeavyOneThatWaits) {
     auto semaphore = client_.semaphore("pool", 3);
     auto one = semaphore.acquire(2);
-    std::atomic<bool> heavy_in{false};
-    Thread heavy([&] {
-        const Hold hold = semaphore.acquire(3);
-        heavy_in = true;
-    });
+    Acquiring heavy([&](const std::stop_token&) { return semaphore.acquire(3); });
     ASSERT_TRUE(await_waiters("pool", 1));
     const auto light = semaphore.try_acquire(1);
     EXPECT_FALSE(light);
     one.release();
-    EXPECT_TRUE(await([&] { return heavy_in.load(); }));
+    EXPECT_TRUE(heavy.get().held());
 }
 
 TEST_P(Fairness, ABargingNewcomerTakesAFreeResourceFromUnderAWaiter) {
@@ -78,18 +65,14 @@ TEST_P(Fairness, ABargingNewcomerTakesAFreeResourceFromUnderAWaiter) {
     }
     auto semaphore = client_.semaphore("pool", 3, barging);
     auto one = semaphore.acquire(2);
-    std::atomic<bool> heavy_in{false};
-    Thread heavy([&] {
-        const Hold hold = semaphore.acquire(3);
-        heavy_in = true;
-    });
+    Acquiring heavy([&](const std::stop_token&) { return semaphore.acquire(3); });
     ASSERT_TRUE(await_waiters("pool", 1));
     auto light = semaphore.try_acquire(1);
     ASSERT_TRUE(light) << "it fits, and a waiter reserves nothing";
     one.release();
-    EXPECT_FALSE(heavy_in) << "the one admitted behind it counts";
+    EXPECT_FALSE(heavy.is_over()) << "the one admitted behind it counts";
     light->release();
-    EXPECT_TRUE(await([&] { return heavy_in.load(); }));
+    EXPECT_TRUE(heavy.get().held());
 }
 
 TEST_P(Fairness, AWaiterIsNeverAdmittedBesideABarger) {
@@ -105,26 +88,20 @@ TEST_P(Fairness, AWaiterIsNeverAdmittedBesideABarger) {
             --inside;
         }
     };
-    {
-        std::vector<Thread> running;
-        for (int i = 0; i < 3; ++i) {
-            running.emplace_back([&] { enter([&] { return mutex.try_acquire_for(patience); }); });
-            running.emplace_back([&] { enter([&] { return mutex.try_acquire(); }); });
-        }
-    }
+    together(6, [&](int i) {
+        enter([&] { return i % 2 == 0 ? mutex.try_acquire_for(patience) : mutex.try_acquire(); });
+    });
     EXPECT_FALSE(met);
 }
 
 TEST_P(Fairness, UsersOfOneResourceMustAgree) {
     const Hold hold = client_.mutex("orders").acquire();
     const auto other = another_client();
-    EXPECT_EQ(error_of([&] { static_cast<void>(other.mutex("orders", barging).try_acquire()); }),
+    EXPECT_EQ(error_of([&] { return other.mutex("orders", barging).try_acquire(); }),
               can().barging ? errc::conflict : errc::not_supported);
-    EXPECT_EQ(error_of([&] { static_cast<void>(other.semaphore("orders", 3).acquire()); }),
-              errc::conflict);
+    EXPECT_EQ(error_of([&] { return other.semaphore("orders", 3).acquire(); }), errc::conflict);
     EXPECT_TRUE(hold.held());
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

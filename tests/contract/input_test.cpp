@@ -1,16 +1,9 @@
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <atomic>
-
 #include "contract/stores.hpp"
 
 /// Names, and what cannot be meant.
 namespace holdfast::test {
-
 namespace {
 
-using namespace std::chrono_literals;
 using namespace std::string_literals;
 
 class Names : public Contract {};
@@ -91,9 +84,8 @@ TEST_P(Names, NestedNamesAreIndependent) {
 }
 
 TEST_P(Names, AnEmptyNameIsRefused) {
-    EXPECT_EQ(error_of([&] { static_cast<void>(client_.mutex("")); }), errc::invalid_argument);
-    EXPECT_EQ(error_of([&] { static_cast<void>(client_.semaphore("", 3)); }),
-              errc::invalid_argument);
+    EXPECT_EQ(error_of([&] { return client_.mutex(""); }), errc::invalid_argument);
+    EXPECT_EQ(error_of([&] { return client_.semaphore("", 3); }), errc::invalid_argument);
 }
 
 TEST_P(Names, AnOversizedNameIsRefusedWithoutRepeatingIt) {
@@ -120,14 +112,14 @@ protected:
 HOLDFAST_FOR_EVERY_STORE(BadInput);
 
 TEST_P(BadInput, ACapacityOfNoughtOrBeyondAllIsRefused) {
-    expect_refused([&] { static_cast<void>(client_.semaphore("pool", 0)); });
-    expect_refused([&] { static_cast<void>(client_.semaphore("pool", 1'000'000'001)); });
+    expect_refused([&] { return client_.semaphore("pool", 0); });
+    expect_refused([&] { return client_.semaphore("pool", 1'000'000'001); });
 }
 
 TEST_P(BadInput, AWeightOfNoughtIsRefused) {
     auto semaphore = client_.semaphore("pool", 3);
-    expect_refused([&] { static_cast<void>(semaphore.acquire(0)); });
-    expect_refused([&] { static_cast<void>(semaphore.try_acquire_for(1s, 0)); });
+    expect_refused([&] { return semaphore.acquire(0); });
+    expect_refused([&] { return semaphore.try_acquire_for(1s, 0); });
     expect_refused([&] { semaphore.async_acquire([](auto, auto) { FAIL(); }, 0); });
 }
 
@@ -135,13 +127,13 @@ TEST_P(BadInput, ALeaseOfNoughtOrAYearIsRefused) {
     for (const auto lease : std::vector<std::chrono::milliseconds>{
              0ms, -1ms, 99ms, std::chrono::hours{24} + 1ms, std::chrono::years{1} / 1ms * 1ms,
              std::chrono::milliseconds::max(), std::chrono::milliseconds::min()}) {
-        expect_refused([&] { static_cast<void>(client_.mutex("orders", {.lease = lease})); });
+        expect_refused([&] { return client_.mutex("orders", {.lease = lease}); });
     }
 }
 
 TEST_P(BadInput, ANegativeWaitIsRefused) {
     auto mutex = client_.mutex("orders");
-    expect_refused([&] { static_cast<void>(mutex.try_acquire_for(-1ns)); });
+    expect_refused([&] { return mutex.try_acquire_for(-1ns); });
     expect_refused([&] { mutex.async_try_acquire_for(-1ns, [](auto, auto) { FAIL(); }); });
 }
 
@@ -176,8 +168,7 @@ TEST_P(BadInput, AnEndlessWaitForTheObjectIsNoOverflow) {
 }
 
 TEST_P(BadInput, AnOversizedOwnerIsRefused) {
-    expect_refused(
-        [&] { static_cast<void>(client_.mutex("orders", {.owner = std::string(1 << 20, 'x')})); });
+    expect_refused([&] { return client_.mutex("orders", {.owner = std::string(1 << 20, 'x')}); });
 }
 
 TEST_P(BadInput, AnUnknownParameterIsRefusedNamingTheKnownOnes) {
@@ -201,5 +192,4 @@ TEST_P(BadInput, APrefixKeepsNamesApart) {
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

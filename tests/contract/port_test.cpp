@@ -1,17 +1,11 @@
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <mutex>
 #include <random>
 
 #include "contract/stores.hpp"
 
 /// The verbs of the port, as every store must answer them.
 namespace holdfast::test {
-
 namespace {
 
-using namespace std::chrono_literals;
 using State = Standing::State;
 
 /// What a watch was told. Lives in a shared pointer, for callbacks outlive a failed test.
@@ -510,10 +504,10 @@ TEST_P(Port, AWaitersAgeCountsFromItsEnteringAndAHoldersFromItsAdmission) {
     if (!lines()[0].waiters[0].age) GTEST_SKIP() << GetParam().name << " does not know ages";
     ASSERT_TRUE(await([&] { return lines()[0].waiters[0].age > 50ms; }));
     leave(holder.ticket);
-    const auto claiming = std::chrono::steady_clock::now();
+    const auto claiming = Clock::now();
     ASSERT_EQ(renew(waiter.ticket).state, State::admitted);
     const auto age = lines()[0].holders[0].age;
-    const auto since_claiming = std::chrono::steady_clock::now() - claiming;
+    const auto since_claiming = Clock::now() - claiming;
     // A server may count in whole milliseconds, and may not know when it admitted.
     EXPECT_LE(age.value_or(0ms), since_claiming + 1ms);
 }
@@ -541,5 +535,4 @@ TEST_P(Port, GetInsideACallbackIsRefused) {
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

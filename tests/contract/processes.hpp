@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "contract/stores.hpp"
 #include "support/contender.hpp"
 
@@ -35,8 +32,26 @@ protected:
         return std::chrono::seconds{GetParam().notices_death ? 2 : 10};
     }
 
+    /// One that is told to acquire "orders", at that place among those who wait.
+    Child waiting(std::size_t place) const { return in_line(talker(), "acquire orders", place); }
+    Child mortal_waiting(std::size_t place) const {
+        return in_line(mortal(), acquire_mortally("orders"), place);
+    }
+    Child mortal_holding() const {
+        Child child = mortal();
+        EXPECT_GT(fence_in(child.ask(acquire_mortally("orders"))), 0U);
+        return child;
+    }
+
     Contenders contenders_{site_->url()};
     Contenders mortals_{site_->url_of_mortals()};
+
+private:
+    Child in_line(Child child, const std::string& order, std::size_t place) const {
+        child.say(order);
+        EXPECT_TRUE(await_waiters("orders", place));
+        return child;
+    }
 };
 
 }  // namespace holdfast::test

@@ -1,15 +1,7 @@
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <mutex>
-
 #include "contract/stores.hpp"
 
 namespace holdfast::test {
-
 namespace {
-
-using namespace std::chrono_literals;
 
 class Reentry : public Contract {
 protected:
@@ -96,8 +88,7 @@ TEST_P(Reentry, ReentryPassesAllWaiters) {
     if (!can().reenter) GTEST_SKIP() << GetParam().name << " knows no re-entry";
     auto mutex = client_.mutex("orders", as("build"));
     auto first = mutex.acquire();
-    Thread waiter(
-        [&] { static_cast<void>(client_.mutex("orders", {.owner = "rival"}).acquire()); });
+    const Acquiring waiter(client_, "orders", {.owner = "rival"});
     ASSERT_TRUE(await_waiters("orders", 1));
     auto second = mutex.try_acquire();
     ASSERT_TRUE(second);
@@ -115,7 +106,7 @@ TEST_P(Reentry, AskingForMoreThanIsHeldWouldDeadlock) {
     if (!can().reenter) GTEST_SKIP() << GetParam().name << " knows no re-entry";
     auto mutex = client_.shared_mutex("orders", as("build"));
     auto reader = mutex.acquire_shared();
-    const auto code = error_of([&] { static_cast<void>(mutex.acquire()); });
+    const auto code = error_of([&] { return mutex.acquire(); });
     EXPECT_EQ(code, errc::deadlock);
     EXPECT_EQ(code, std::errc::resource_deadlock_would_occur);
     EXPECT_TRUE(reader.held());
@@ -124,5 +115,4 @@ TEST_P(Reentry, AskingForMoreThanIsHeldWouldDeadlock) {
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

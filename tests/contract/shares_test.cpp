@@ -1,15 +1,7 @@
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <atomic>
-
 #include "contract/stores.hpp"
 
 namespace holdfast::test {
-
 namespace {
-
-using namespace std::chrono_literals;
 
 class Shares : public Contract {};
 HOLDFAST_FOR_EVERY_STORE(Shares);
@@ -18,17 +10,13 @@ TEST_P(Shares, ManyReadTogetherAndAWriterWaitsForTheLast) {
     auto mutex = client_.shared_mutex("orders");
     auto one = mutex.acquire_shared();
     auto two = mutex.acquire_shared();
-    std::atomic<bool> written{false};
-    Thread writer([&] {
-        const Hold hold = mutex.acquire();
-        written = true;
-    });
+    Acquiring writer([&](const std::stop_token& stop) { return mutex.acquire(stop); });
     ASSERT_TRUE(await_waiters("orders", 1));
     one.release();
     EXPECT_EQ(waiters("orders"), 1U);
-    EXPECT_FALSE(written);
+    EXPECT_FALSE(writer.is_over());
     two.release();
-    EXPECT_TRUE(await([&] { return written.load(); }));
+    EXPECT_TRUE(writer.get().held());
 }
 
 TEST_P(Shares, AWriterKeepsReadersOutAndLetsThemInTogether) {
@@ -56,29 +44,24 @@ TEST_P(Shares, WritersAmongReadersNeverMeetAnybody) {
     auto theirs = other.shared_mutex("orders");
     std::atomic<int> readers{0};
     std::atomic<int> writers{0};
-    std::atomic<int> most_readers{0};
     std::atomic<bool> met{false};
     int written = 0;
-    {
-        std::vector<Thread> running;
-        for (int i = 0; i < 16; ++i) {
-            running.emplace_back([&, i, &mutex = i % 2 == 0 ? mine : theirs] {
-                for (int round = 0; round < 50; ++round) {
-                    if ((i + round) % 4 == 0) {
-                        const Hold hold = mutex.acquire();
-                        if (++writers != 1 || readers != 0) met = true;
-                        ++written;
-                        --writers;
-                    } else {
-                        const Hold hold = mutex.acquire_shared();
-                        most_readers = std::max(most_readers.load(), ++readers);
-                        if (writers != 0) met = true;
-                        --readers;
-                    }
-                }
-            });
+    together(16, [&](int i) {
+        auto& mutex = i % 2 == 0 ? mine : theirs;
+        for (int round = 0; round < 50; ++round) {
+            if ((i + round) % 4 == 0) {
+                const Hold hold = mutex.acquire();
+                if (++writers != 1 || readers != 0) met = true;
+                ++written;
+                --writers;
+            } else {
+                const Hold hold = mutex.acquire_shared();
+                ++readers;
+                if (writers != 0) met = true;
+                --readers;
+            }
         }
-    }
+    });
     EXPECT_FALSE(met);
     EXPECT_EQ(written, 16 * 50 / 4);
     EXPECT_TRUE(client_.inspect().empty());
@@ -101,12 +84,10 @@ TEST_P(Shares, AnyHolderThatLeavesWakesTheFirstWaiter) {
     std::vector<Hold> holds;
     for (int i = 0; i < 3; ++i) holds.push_back(semaphore.acquire());
     for (std::size_t leaver = 0; leaver < 3; ++leaver) {
-        std::optional<Hold> next;
-        Thread waiter([&] { next = semaphore.acquire(); });
+        Acquiring next([&](const std::stop_token&) { return semaphore.acquire(); });
         ASSERT_TRUE(await_waiters("pool", 1));
         holds[leaver].release();
-        waiter.join();
-        holds.push_back(*std::move(next));
+        holds.push_back(next.get());
     }
     EXPECT_EQ(holders("pool"), 3U);
 }
@@ -117,25 +98,20 @@ TEST_P(Shares, APeakOfThreePermitsIsThree) {
     auto theirs = other.semaphore("pool", 3);
     std::atomic<int> inside{0};
     std::atomic<int> peak{0};
-    {
-        std::vector<Thread> running;
-        for (int i = 0; i < 12; ++i) {
-            running.emplace_back([&, &semaphore = i % 2 == 0 ? mine : theirs] {
-                for (int round = 0; round < 40; ++round) {
-                    const Hold hold = semaphore.acquire();
-                    const int now = ++inside;
-                    int seen = peak;
-                    while (seen < now && !peak.compare_exchange_weak(seen, now)) {
-                    }
-                    // A hand-over may take longer than a moment inside.
-                    if (round == 0) {
-                        EXPECT_TRUE(await([&] { return peak >= 3; }));
-                    }
-                    --inside;
-                }
-            });
+    together(12, [&](int i) {
+        for (int round = 0; round < 40; ++round) {
+            const Hold hold = (i % 2 == 0 ? mine : theirs).acquire();
+            const int now = ++inside;
+            int seen = peak;
+            while (seen < now && !peak.compare_exchange_weak(seen, now)) {
+            }
+            // A hand-over may take longer than a moment inside.
+            if (round == 0) {
+                EXPECT_TRUE(await([&] { return peak >= 3; }));
+            }
+            --inside;
         }
-    }
+    });
     EXPECT_EQ(peak, 3);
     EXPECT_TRUE(client_.inspect().empty());
 }
@@ -143,12 +119,9 @@ TEST_P(Shares, APeakOfThreePermitsIsThree) {
 TEST_P(Shares, MoreThanThereIsIsRefused) {
     auto semaphore = client_.semaphore("pool", 3);
     EXPECT_EQ(semaphore.capacity(), 3U);
-    EXPECT_EQ(error_of([&] { static_cast<void>(semaphore.try_acquire(4)); }),
-              errc::invalid_argument);
-    EXPECT_EQ(error_of([&] { static_cast<void>(semaphore.try_acquire(0)); }),
-              errc::invalid_argument);
+    EXPECT_EQ(error_of([&] { return semaphore.try_acquire(4); }), errc::invalid_argument);
+    EXPECT_EQ(error_of([&] { return semaphore.try_acquire(0); }), errc::invalid_argument);
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

@@ -43,38 +43,13 @@ private:
 };
 #endif
 
-#ifdef HOLDFAST_STORE_REDIS
-class RedisSite final : public Site {
+/// One server for all cases, each of which finds it empty.
+template <class Server, void (Server::*empty)() const>
+class SharedSite final : public Site {
 public:
-    std::string url() const override { return RedisServer::shared().url(); }
-
-private:
-    // Each case finds it empty.
-    const int flushed_ = (RedisServer::shared().flush(), 0);
+    SharedSite() { (Server::shared().*empty)(); }
+    std::string url() const override { return Server::shared().url(); }
 };
-#endif
-
-#ifdef HOLDFAST_STORE_MYSQL
-class MysqlSite final : public Site {
-public:
-    std::string url() const override { return MariadbServer::shared().url(); }
-
-private:
-    // Each case finds it empty.
-    const int emptied_ = (MariadbServer::shared().empty(), 0);
-};
-#endif
-
-#ifdef HOLDFAST_STORE_POSTGRES
-class PostgresSite final : public Site {
-public:
-    std::string url() const override { return PostgresServer::shared().url(); }
-
-private:
-    // Each case finds it empty.
-    const int emptied_ = (PostgresServer::shared().empty(), 0);
-};
-#endif
 
 #ifdef HOLDFAST_STORE_ZOOKEEPER
 /// The cases have leases of up to a minute.
@@ -122,65 +97,39 @@ std::unique_ptr<Site> make() {
 std::vector<StoreUnderTest> stores() {
     return {
 #ifdef HOLDFAST_STORE_MEMORY
-        {.name = "memory",
-         .make = make<MemorySite>,
-         .between_processes = false,
-         .notices_death = false},
+        {.name = "memory", .make = make<MemorySite>, .between_processes = false},
 #endif
 #ifdef HOLDFAST_STORE_LOCAL
-        {.name = "local",
-         .make = make<LocalSite>,
-         .between_processes = true,
-         .notices_death = true},
+        {.name = "local", .make = make<LocalSite>, .notices_death = true},
 #endif
 #ifdef HOLDFAST_STORE_REDIS
         {.name = "redis",
-         .make = make<RedisSite>,
-         .between_processes = true,
-         .notices_death = false,
+         .make = make<SharedSite<RedisServer, &RedisServer::flush>>,
          .rounds = 200},
 #endif
 #ifdef HOLDFAST_STORE_MYSQL
         {.name = "mysql",
-         .make = make<MysqlSite>,
-         .between_processes = true,
-         .notices_death = false,
+         .make = make<SharedSite<MariadbServer, &MariadbServer::empty>>,
          .rounds = 40},
 #endif
 #ifdef HOLDFAST_STORE_POSTGRES
         {.name = "postgres",
-         .make = make<PostgresSite>,
-         .between_processes = true,
-         .notices_death = false,
+         .make = make<SharedSite<PostgresServer, &PostgresServer::empty>>,
          .rounds = 40},
 #endif
 #ifdef HOLDFAST_STORE_ZOOKEEPER
         {.name = "zookeeper",
          .make = make<ZookeeperSite<OneZookeeper>>,
-         .between_processes = true,
-         .notices_death = false,
          .rounds = 40,
          .offers = false},
         {.name = "zookeeper3",
          .make = make<ZookeeperSite<ThreeZookeepers>>,
-         .between_processes = true,
-         .notices_death = false,
          .rounds = 20,
          .offers = false},
 #endif
 #ifdef HOLDFAST_STORE_ETCD
-        {.name = "etcd",
-         .make = make<EtcdSite<EtcdServer>>,
-         .between_processes = true,
-         .notices_death = false,
-         .rounds = 40,
-         .offers = false},
-        {.name = "etcd3",
-         .make = make<EtcdSite<EtcdCluster>>,
-         .between_processes = true,
-         .notices_death = false,
-         .rounds = 20,
-         .offers = false},
+        {.name = "etcd", .make = make<EtcdSite<EtcdServer>>, .rounds = 40, .offers = false},
+        {.name = "etcd3", .make = make<EtcdSite<EtcdCluster>>, .rounds = 20, .offers = false},
 #endif
     };
 }
@@ -213,6 +162,14 @@ std::size_t Contract::holders(const std::string& name) const {
 
 std::size_t Contract::waiters(const std::string& name) const {
     return waiters_of(client_, name);
+}
+
+Entry Contract::enter_undriven(Store& store, std::chrono::milliseconds lease) {
+    const Contender one{
+        .resource = resource("orders"), .nonce = {{std::byte{1}}}, .owner = "hung", .lease = lease};
+    const auto entries = store.enter({&one, 1}).get();
+    EXPECT_TRUE(entries.ok());
+    return entries.value().front();
 }
 
 void Contract::break_holders(const std::string& name) const {

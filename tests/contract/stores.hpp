@@ -1,21 +1,14 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <holdfast/holdfast.hpp>
-#include <memory>
-#include <optional>
-#include <ostream>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "port/store.hpp"
-#include "support/await.hpp"
+#include "support/acquiring.hpp"
 #include "support/soak.hpp"
 
 namespace holdfast::test {
+
+using Clock = std::chrono::steady_clock;
 
 /// One store of its own, empty, for one test. All who connect to its URL share it.
 class Site {
@@ -31,9 +24,9 @@ struct StoreUnderTest {
     std::string name;
     std::unique_ptr<Site> (*make)();
     /// Processes that connect to one URL share one store: the cases with real processes run too.
-    bool between_processes;
+    bool between_processes = true;
     /// A dead process's places are free at once, not only when their leases have ended.
-    bool notices_death;
+    bool notices_death = false;
     /// How many rounds each of many contenders makes: a server's take longer.
     int rounds = test::rounds(1000, 5000);
     /// The store runs our code: a place is offered to the next in line for a time, and the stand-by
@@ -73,6 +66,9 @@ protected:
     [[nodiscard]] bool await_waiters(const std::string& name, std::size_t count) const {
         return await([&] { return waiters(name) == count; });
     }
+    /// A contender for "orders" that nobody renews, and that claims nothing: what is left of a
+    /// client that stands still.
+    static Entry enter_undriven(Store& store, std::chrono::milliseconds lease);
     /// Ends whoever holds the resource, as an administrator would.
     void break_holders(const std::string& name) const;
 
@@ -80,12 +76,12 @@ protected:
     Client client_ = connect(site_->url());
 };
 
-/// The code of the Error that `function` throws; nothing when it throws none. Expects its message
-/// to be a sentence with a name and a fact.
+/// The code of the Error that `function` throws, whatever it would return; nothing when it throws
+/// none. Expects its message to be a sentence with a name and a fact.
 template <class Function>
 std::error_code error_of(Function function) {
     try {
-        function();
+        static_cast<void>(function());
     } catch (const Error& error) {
         EXPECT_NE(std::string(error.what()).find(": "), std::string::npos) << error.what();
         return error.code();
@@ -95,6 +91,13 @@ std::error_code error_of(Function function) {
 
 /// A thread that is joined before anything that it uses goes.
 using Thread = std::jthread;
+
+/// So many threads do the work, each with its number, until all are done.
+template <class Work>
+void together(int threads, Work work) {
+    std::vector<Thread> running;
+    for (int i = 0; i < threads; ++i) running.emplace_back([&work, i] { work(i); });
+}
 
 }  // namespace holdfast::test
 

@@ -1,6 +1,3 @@
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <csignal>
 #include <iostream>
 
@@ -9,11 +6,7 @@
 
 /// Holders and waiters that die or stand still.
 namespace holdfast::test {
-
 namespace {
-
-using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
 
 class Takeover : public Processes {
 protected:
@@ -34,9 +27,7 @@ TEST_P(Takeover, AKilledHoldersPlaceIsTakenAtOnceNotAfterItsLease) {
         Child holder = mortal();
         const auto first = fence_in(holder.ask(acquire_mortally("orders")));
         ASSERT_GT(first, 0U);
-        Child waiter = talker();
-        waiter.say("acquire orders");
-        ASSERT_TRUE(await_waiters("orders", 1));
+        Child waiter = waiting(1);
         const auto killed = Clock::now();
         holder.signal(SIGKILL);
         const auto second = fence_in(waiter.hear().value_or(""));
@@ -65,8 +56,7 @@ TEST_P(Takeover, AKilledHoldersPlaceIsTakenByOneThatTimedOutBefore) {
 }
 
 TEST_P(Takeover, AKilledHolderDoesNotKeepOutOneThatWillNotWait) {
-    Child holder = mortal();
-    ASSERT_GT(fence_in(holder.ask(acquire_mortally("orders"))), 0U);
+    Child holder = mortal_holding();
     holder.kill();
     auto mutex = client_.mutex("orders");
     if (GetParam().notices_death) {
@@ -77,8 +67,7 @@ TEST_P(Takeover, AKilledHolderDoesNotKeepOutOneThatWillNotWait) {
 }
 
 TEST_P(Takeover, AForkedChildThatLivesOnDoesNotKeepAKilledHoldersPlace) {
-    Child holder = mortal();
-    ASSERT_GT(fence_in(holder.ask(acquire_mortally("orders"))), 0U);
+    Child holder = mortal_holding();
     const std::string lingering = holder.ask("fork_and_linger");
     ASSERT_TRUE(lingering.starts_with("child ")) << lingering;
     const pid_t child = std::stoi(lingering.substr(6));
@@ -141,12 +130,8 @@ TEST_P(Takeover, AWaiterStoppedPastItsLeaseJoinsTheLineAgain) {
 
 TEST_P(Takeover, TheThirdIsNotAdmittedEarlyWhenTheSecondOfThreeDies) {
     auto hold = client_.mutex("orders").acquire();
-    Child second = mortal();
-    second.say(acquire_mortally("orders"));
-    ASSERT_TRUE(await_waiters("orders", 1));
-    Child third = talker();
-    third.say("acquire orders");
-    ASSERT_TRUE(await_waiters("orders", 2));
+    Child second = mortal_waiting(1);
+    Child third = waiting(2);
     second.kill();
     ASSERT_TRUE(await_waiters("orders", 1));
     EXPECT_FALSE(third.hear(100ms));
@@ -159,12 +144,8 @@ TEST_P(Takeover, ADeadWaiterAtTheHeadIsPassedOverAtOnce) {
     std::vector<std::chrono::nanoseconds> times;
     for (int i = 0; i < 5; ++i) {
         auto hold = client_.mutex("orders").acquire();
-        Child second = mortal();
-        second.say(acquire_mortally("orders"));
-        ASSERT_TRUE(await_waiters("orders", 1));
-        Child third = talker();
-        third.say("acquire orders");
-        ASSERT_TRUE(await_waiters("orders", 2));
+        Child second = mortal_waiting(1);
+        Child third = waiting(2);
         second.signal(SIGKILL);
         const auto released = Clock::now();
         hold.release();
@@ -180,12 +161,8 @@ TEST_P(Takeover, ADeadWaiterAtTheHeadIsPassedOverAtOnce) {
 TEST_P(Takeover, AStoppedWaiterAtTheHeadIsPassedOverWithinItsClaimTime) {
     if (!GetParam().offers) GTEST_SKIP() << GetParam().name << " has no claim time";
     auto hold = client_.mutex("orders").acquire();
-    Child second = talker();
-    second.say("acquire orders");
-    ASSERT_TRUE(await_waiters("orders", 1));
-    Child third = talker();
-    third.say("acquire orders");
-    ASSERT_TRUE(await_waiters("orders", 2));
+    Child second = waiting(1);
+    Child third = waiting(2);
     second.stop();
     const auto released = Clock::now();
     hold.release();
@@ -201,26 +178,18 @@ TEST_P(Takeover, AStoppedWaiterAtTheHeadIsPassedOverWithinItsClaimTime) {
 }
 
 TEST_P(Takeover, HolderAndHeadOfTheLineDieTogether) {
-    Child holder = mortal();
-    ASSERT_GT(fence_in(holder.ask(acquire_mortally("orders"))), 0U);
-    Child second = mortal();
-    second.say(acquire_mortally("orders"));
-    ASSERT_TRUE(await_waiters("orders", 1));
-    Child third = mortal();
+    Child holder = mortal_holding();
+    Child second = mortal_waiting(1);
     // Where nobody notices a death, it looks with its own renewals.
-    third.say(acquire_mortally("orders"));
-    ASSERT_TRUE(await_waiters("orders", 2));
+    Child third = mortal_waiting(2);
     second.signal(SIGKILL);
     holder.signal(SIGKILL);
     EXPECT_GT(fence_in(third.hear(10s).value_or("")), 0U);
 }
 
 TEST_P(Takeover, AHolderThatExitsWithoutReleasingFreesItsPlace) {
-    Child holder = mortal();
-    ASSERT_GT(fence_in(holder.ask(acquire_mortally("orders"))), 0U);
-    Child waiter = talker();
-    waiter.say("acquire orders");
-    ASSERT_TRUE(await_waiters("orders", 1));
+    Child holder = mortal_holding();
+    Child waiter = waiting(1);
     holder.signal(SIGTERM);
     EXPECT_GT(fence_in(waiter.hear(10s).value_or("")), 0U);
 }
@@ -253,5 +222,4 @@ TEST_P(Takeover, ALivingForkedChildNeitherRenewsNorReleasesForItsParent) {
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

@@ -1,14 +1,7 @@
 #pragma once
 
-#include <atomic>
-#include <functional>
-#include <memory>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "support/await.hpp"
 #include "support/fault_proxy.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast::test {
 

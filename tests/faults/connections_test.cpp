@@ -1,15 +1,9 @@
-#include <array>
-#include <optional>
-#include <thread>
-
 #include "faults/sites.hpp"
 #include "support/loopback.hpp"
 
 /// Connections that break, stall, or bring what they should not.
 namespace holdfast::test {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 class Connections : public Trap {
 protected:

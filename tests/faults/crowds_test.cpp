@@ -1,5 +1,3 @@
-#include <optional>
-
 #include "faults/sites.hpp"
 
 /// Many in one line, and dead ones among them, where the server runs our code.
@@ -7,7 +5,6 @@ namespace holdfast::test {
 namespace {
 
 using State = Standing::State;
-using Clock = std::chrono::steady_clock;
 
 class Crowds : public Trap {
 protected:

@@ -1,5 +1,3 @@
-#include <future>
-
 #include "faults/sites.hpp"
 
 /// One that names another capacity than the resource has stands in line for a moment, where lines

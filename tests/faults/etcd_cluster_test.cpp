@@ -1,13 +1,10 @@
-#include <gtest/gtest.h>
-
-#include "faults/server_faults.hpp"
 #include "servers/etcd_cluster.hpp"
+#include "faults/server_faults.hpp"
 #include "support/fault_proxy.hpp"
 #include "support/proxy_protocol.hpp"
 
 /// What only etcd's members do to a lock; the rest is in majority_test.cpp.
 namespace holdfast::test {
-
 namespace {
 
 class EtcdMembers : public testing::Test {
@@ -60,5 +57,4 @@ TEST_F(EtcdMembers, AMemberThatIsRemovedIsDoneWithout) {
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

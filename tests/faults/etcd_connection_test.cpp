@@ -1,6 +1,3 @@
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -8,10 +5,7 @@
 
 /// A connection that is dead though nobody says so, and what a client leaves behind.
 namespace holdfast::test {
-
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 class EtcdConnection : public EtcdFaults {
 protected:
@@ -85,5 +79,4 @@ TEST(EtcdThreads, AreGoneWhenTheLastClientIs) {
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

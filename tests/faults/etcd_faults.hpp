@@ -1,15 +1,9 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <sstream>
-#include <string>
-#include <vector>
 
-#include "faults/ambush.hpp"
-#include "faults/server_faults.hpp"
+#include "faults/behind_network.hpp"
 #include "servers/etcd_server.hpp"
-#include "support/await.hpp"
 #include "support/fault_proxy.hpp"
 #include "support/proxy_protocol.hpp"
 
@@ -20,21 +14,13 @@ inline WhichRequests asking(EtcdVerb verb) {
     return [verb](std::string_view request) { return etcd_verb(request) == verb; };
 }
 
-/// A server, keys with a prefix for each test, and a network before it that the test makes fail.
-class EtcdFaults : public testing::Test {
+/// Keys with a prefix for each test.
+class EtcdFaults : public BehindNetwork<EtcdServer> {
 protected:
-    /// Through the network that fails.
-    Client client(const std::string& parameters = "", ClientOptions options = {}) const {
-        return connect(url_at(proxy_.port(), parameters), std::move(options));
-    }
-    /// Straight to the server.
-    Client rival() const { return connect(url_at(server_.port(), "")); }
-    static LockOptions brief() { return {.lease = 2s}; }
-    static LockOptions long_lived() { return {.lease = 10s}; }
+    EtcdFaults() : BehindNetwork("etcd", "?prefix=" + prefix(), http2_protocol) {}
 
-    std::string prefix() const {
-        return std::string(testing::UnitTest::GetInstance()->current_test_info()->name()) + "/";
-    }
+    static LockOptions brief() { return {.lease = 2s}; }
+    static std::string prefix() { return name_of_test() + "/"; }
     /// The keys in line for a name, the oldest first.
     std::vector<std::string> keys(const std::string& name) const {
         std::istringstream lines(server_.ctl(
@@ -62,31 +48,6 @@ protected:
         const auto begin = fields.find(word) + word.size();
         server_.ctl({"compact", fields.substr(begin, fields.find('\n', begin) - begin)});
     }
-
-    std::size_t holders(const std::string& name) const {
-        const auto found = watcher_.look_at(name);
-        return found ? found->holders.size() : 0;
-    }
-    std::size_t waiters(const std::string& name) const {
-        const auto found = watcher_.look_at(name);
-        return found ? found->waiters.size() : 0;
-    }
-    [[nodiscard]] bool await_waiters(const std::string& name, std::size_t count) const {
-        return await([&] { return waiters(name) == count; });
-    }
-    [[nodiscard]] bool await_nobody(const std::string& name) const {
-        return await([&] { return !watcher_.look_at(name); });
-    }
-
-    std::string url_at(int port, const std::string& parameters) const {
-        return "etcd://127.0.0.1:" + std::to_string(port) + "?prefix=" + prefix() + parameters;
-    }
-
-    EtcdServer& server_ = EtcdServer::shared();
-    FaultProxy proxy_{server_.port(), http2_protocol};
-
-private:
-    Client watcher_ = rival();
 };
 
 }  // namespace holdfast::test

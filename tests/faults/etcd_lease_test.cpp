@@ -1,10 +1,7 @@
-#include <gtest/gtest.h>
-
 #include "faults/etcd_faults.hpp"
 
 /// A lease that ends, or does not, and what happens in the meantime.
 namespace holdfast::test {
-
 namespace {
 
 class EtcdLease : public EtcdFaults {};
@@ -123,5 +120,4 @@ TEST_F(EtcdLease, ACompactionWhileTheConnectionIsDownLosesNoEvent) {
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

@@ -1,12 +1,9 @@
-#include <gtest/gtest.h>
-
 #include <set>
 
 #include "faults/etcd_faults.hpp"
 
 /// Requests and replies that are lost, late or doubled: no ghost, no double, no hang.
 namespace holdfast::test {
-
 namespace {
 
 class EtcdReplies : public EtcdFaults {
@@ -186,5 +183,4 @@ TEST_F(EtcdReplies, AFailedTryLeavesNoKeyAndWritesNothing) {
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

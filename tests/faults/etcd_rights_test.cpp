@@ -1,5 +1,3 @@
-#include <gtest/gtest.h>
-
 #include <fstream>
 
 #include "faults/server_faults.hpp"
@@ -12,7 +10,6 @@
 
 /// Who may use a lock, and over what it is reached.
 namespace holdfast::test {
-
 namespace {
 
 /// A server where alice may use what begins with "holdfast/", and nobody may do
@@ -56,12 +53,12 @@ TEST_F(EtcdRights, AUserWithThePasswordMayAndOthersMayNot) {
     const auto alice = connect(url("alice:secret"));
     const Hold hold = alice.mutex("orders", brief()).acquire();
     EXPECT_TRUE(hold.held());
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     expect_refused(url("alice:not-the-secret"), "password");
     expect_refused(url("bob:secret"), "password");
     expect_refused(url(""), "user");
     expect_refused(url("alice:secret", "?prefix=others/"), "may not");
-    EXPECT_LT(std::chrono::steady_clock::now() - start, 10s) << "not after request_timeout";
+    EXPECT_LT(Clock::now() - start, 10s) << "not after request_timeout";
 }
 
 TEST_F(EtcdRights, ThePasswordIsNowhereToBeSeen) {
@@ -79,8 +76,8 @@ TEST_F(EtcdRights, ATokenThatIsOverIsRenewed) {
     auto mutex = alice.mutex("orders", brief());
     for (int round = 0; round < 2; ++round) {
         EXPECT_EQ(mutex.acquire().release(), Released::in_time);
-        const auto since = std::chrono::steady_clock::now();
-        ASSERT_TRUE(await([&] { return std::chrono::steady_clock::now() - since > 3500ms; }));
+        const auto since = Clock::now();
+        ASSERT_TRUE(await([&] { return Clock::now() - since > 3500ms; }));
     }
     auto hold = mutex.acquire();
     EXPECT_FALSE(await([&] { return !hold.held(); }, 4s)) << "it is renewed";
@@ -130,8 +127,8 @@ TEST_F(EtcdSignedTokens, AWaiterIsToldAlsoWhenTheFirstTokenIsOver) {
         first.release();
         EXPECT_TRUE(second.is_over(5s)) << round << ": before it looks with its renewal";
         EXPECT_EQ(second.get().release(), Released::in_time);
-        const auto since = std::chrono::steady_clock::now();
-        ASSERT_TRUE(await([&] { return std::chrono::steady_clock::now() - since > 2500ms; }));
+        const auto since = Clock::now();
+        ASSERT_TRUE(await([&] { return Clock::now() - since > 2500ms; }));
     }
 }
 
@@ -174,13 +171,13 @@ TEST_F(EtcdRights, APasswordThatWasChangedIsToldAndTriedSeldom) {
 
 TEST(EtcdTls, EndsAtOnceWhereNobodySpeaksHttp2) {
     const RedisServer other;
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     const auto refused = error_of([&] {
         return connect("etcd://127.0.0.1:" + std::to_string(other.port()) + "?request_timeout=60s");
     });
     EXPECT_EQ(refused.code(), errc::unreachable);
     expect_says(refused, "host and port");
-    EXPECT_LT(std::chrono::steady_clock::now() - start, 20s) << "trying again mends nothing";
+    EXPECT_LT(Clock::now() - start, 20s) << "trying again mends nothing";
 }
 
 TEST(EtcdTls, ShowsItsOwnCertificate) {
@@ -199,5 +196,4 @@ TEST(EtcdTls, ShowsItsOwnCertificate) {
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

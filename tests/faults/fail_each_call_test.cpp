@@ -1,25 +1,11 @@
-#include <chrono>
-#include <future>
-#include <memory>
-#include <optional>
-#include <ostream>
-#include <stop_token>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include "core/alarm_thread.hpp"
-#include "core/context.hpp"
 #include "core/lock.hpp"
 #include "faults/failing_store.hpp"
 #include "stores/memory/memory_store.hpp"
-#include "support/await.hpp"
+#include "support/client_of_store.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast::test {
 namespace {
-
-using namespace std::chrono_literals;
 
 enum class Driver { blocking, asynchronous };
 
@@ -38,12 +24,7 @@ public:
 
     FailingStore& store() { return *store_; }
 
-    std::shared_ptr<core::Context> client() const {
-        return core::Context::make({.store = store_,
-                                    .clock = std::make_shared<SystemClock>(),
-                                    .renewing = std::make_unique<core::AlarmThread>(),
-                                    .telling = std::make_unique<core::AlarmThread>()});
-    }
+    std::shared_ptr<core::Context> client() const { return client_of({.store = store_}); }
     core::Lock lock(std::vector<std::string> names,
                     std::chrono::milliseconds lease = long_lease) const {
         return {client(), std::move(names), Form::mutex, all, {.lease = lease}};

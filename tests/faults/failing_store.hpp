@@ -1,13 +1,7 @@
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "port/store.hpp"
+#include "support/passing_store.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast::test {
 
@@ -19,9 +13,9 @@ enum class Failing {
 };
 
 /// Any store, one of whose calls fails.
-class FailingStore final : public Store {
+class FailingStore final : public PassingStore {
 public:
-    explicit FailingStore(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}
+    using PassingStore::PassingStore;
 
     /// The call with this number fails, counted from 1 and from the start; 0: none.
     void fail(std::size_t number, Failing how) {
@@ -31,35 +25,26 @@ public:
     std::size_t calls() const { return calls_; }
     std::size_t renewals() const { return renewals_; }
     bool failed() const { return failing_ != 0 && calls_ >= failing_; }
-    Store& inner() { return *inner_; }
 
     Pending<std::vector<Entry>> enter(std::span<const Contender> contenders) override {
-        return pass<std::vector<Entry>>([&] { return inner_->enter(contenders); });
+        return pass<std::vector<Entry>>([&] { return inner().enter(contenders); });
     }
     Pending<Standing> standing(const Ticket& ticket) override {
-        return pass<Standing>([&] { return inner_->standing(ticket); });
+        return pass<Standing>([&] { return inner().standing(ticket); });
     }
     Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
                                          Extension extension) override {
         ++renewals_;
-        return pass<std::vector<Standing>>([&] { return inner_->renew(tickets, extension); });
+        return pass<std::vector<Standing>>([&] { return inner().renew(tickets, extension); });
     }
     Pending<Standing> leave(const Ticket& ticket) override {
-        return pass<Standing>([&] { return inner_->leave(ticket); });
-    }
-    Pending<std::vector<Line>> inspect(std::string prefix) override {
-        return inner_->inspect(std::move(prefix));
-    }
-    std::unique_ptr<Watch> watch(const Ticket& ticket, LineMoved line_moved) override {
-        return inner_->watch(ticket, std::move(line_moved));
+        return pass<Standing>([&] { return inner().leave(ticket); });
     }
     Capabilities capabilities() const override {
-        auto capabilities = inner_->capabilities();
+        auto capabilities = PassingStore::capabilities();
         capabilities.enter_together = capabilities.enter_together && enters_together;
         return capabilities;
     }
-    Wire& wire() override { return inner_->wire(); }
-    const std::string& description() const override { return inner_->description(); }
 
     bool enters_together = true;
 
@@ -74,7 +59,6 @@ private:
         return Failure{errc::unreachable, Effect::unknown, "failed on purpose"};
     }
 
-    std::shared_ptr<Store> inner_;
     Failing how_ = Failing::no_effect;
     std::atomic<std::size_t> failing_{0};
     std::atomic<std::size_t> calls_{0};

@@ -1,20 +1,14 @@
-#include <gtest/gtest.h>
-
 #include <csignal>
 #include <iostream>
 #include <random>
 #include <ranges>
-#include <thread>
 
 #include "faults/processes.hpp"
 #include "support/soak.hpp"
 
 /// Processes killed and stopped at any moment, also inside of the store.
 namespace holdfast::test {
-
 namespace {
-
-using namespace std::chrono_literals;
 
 class Interrupted : public LocalProcesses {
 protected:
@@ -111,5 +105,4 @@ TEST_F(Interrupted, StopsLetTheOthersGoOnOrNameTheStoppedOne) {
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

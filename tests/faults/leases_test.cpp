@@ -1,5 +1,3 @@
-#include <future>
-
 #include "faults/sites.hpp"
 #include "faults/wall_clock.hpp"
 #include "stores/open_store.hpp"
@@ -10,7 +8,6 @@ namespace holdfast::test {
 namespace {
 
 using State = Standing::State;
-using Clock = std::chrono::steady_clock;
 
 class Leases : public Trap {};
 HOLDFAST_AT_SITES(Leases);

@@ -1,9 +1,5 @@
 #if defined(HOLDFAST_STORE_ETCD) || defined(HOLDFAST_STORE_ZOOKEEPER)
 
-#include <gtest/gtest.h>
-
-#include <utility>
-
 #include "faults/server_faults.hpp"
 #include "servers/etcd_cluster.hpp"
 #include "servers/zookeeper_ensemble.hpp"

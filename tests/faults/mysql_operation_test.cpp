@@ -1,67 +1,19 @@
-#include "faults/sql_operation.hpp"
+#include "faults/server_faults.hpp"
 #include "servers/mariadb_server.hpp"
-#include "support/loopback.hpp"
+#include "support/contender.hpp"
 
 namespace holdfast::test {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 std::string url_of(const MariadbServer& server, const std::string& user,
-                   const std::string& password, const std::string& database = "locks") {
-    return "mysql://" + user + (password.empty() ? "" : ":" + password) +
-           "@127.0.0.1:" + std::to_string(server.port()) + "/" + database;
+                   const std::string& password) {
+    return "mysql://" + user + ":" + password + "@" + server.address() + "/locks";
 }
 
 void add_user(const MariadbServer& server, const std::string& name, const std::string& password) {
     server.query("CREATE USER " + name + "@'127.0.0.1' IDENTIFIED BY '" + password +
                  "'; GRANT ALL ON locks.* TO " + name + "@'127.0.0.1'");
 }
-
-struct MysqlOperationSite {
-    MariadbServer server{{.tls = true}};
-    static constexpr auto password_variable = "MYSQL_PWD";
-
-    std::string url_of(const std::string& user, const std::string& password,
-                       const std::string& database = "locks") const {
-        return test::url_of(server, user, password, database);
-    }
-    void add_user(const std::string& name, const std::string& password) const {
-        test::add_user(server, name, password);
-    }
-    void demand_tls_of(const std::string& user) const {
-        server.query("ALTER USER " + user + "@'127.0.0.1' REQUIRE SSL");
-    }
-    /// What counts them is kept when the rest is rolled back.
-    void refuse_writes(int count) const {
-        server.query(R"(USE locks;
-            CREATE TABLE refused (count INT) ENGINE = Aria TRANSACTIONAL = 0;
-            INSERT INTO refused VALUES (0);)");
-        server.query(R"(USE locks;
-DELIMITER //
-            CREATE TRIGGER refuse BEFORE UPDATE ON holdfast_lines FOR EACH ROW
-            IF (SELECT count FROM refused) < )" +
-                     std::to_string(count) + R"( THEN
-                UPDATE refused SET count = count + 1;
-                SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213;
-            END IF//)");
-    }
-    std::string refused() const { return server.query("SELECT count FROM locks.refused"); }
-    /// It has done more than the store, whose transaction is ended for that.
-    void deadlock_with() const {
-        server.query(
-            "CREATE TABLE locks.ballast (number INT) ENGINE = InnoDB; START TRANSACTION;"
-            "INSERT INTO locks.ballast SELECT seq FROM locks.seq_1_to_5000;"
-            "SELECT 1 FROM locks.holdfast_contenders FOR UPDATE; DO SLEEP(1);"
-            "SELECT 1 FROM locks.holdfast_lines FOR UPDATE; COMMIT");
-    }
-    bool deadlock_is_prepared() const {
-        return server.query(
-                   "SELECT COUNT(*) FROM information_schema.processlist "
-                   "WHERE state = 'User sleep'") == "1";
-    }
-    void become_read_only() const { server.query("SET GLOBAL read_only = 1"); }
-};
 
 // --- who is woken ---
 
@@ -141,5 +93,4 @@ TEST(MysqlGalera, NoLockOfANodeIsUsedAndWhoWaitsLooksByItself) {
 }
 
 }  // namespace
-INSTANTIATE_TYPED_TEST_SUITE_P(Mysql, SqlOperation, MysqlOperationSite);
 }  // namespace holdfast::test

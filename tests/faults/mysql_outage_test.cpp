@@ -1,29 +1,9 @@
-#include "faults/sql_faults.hpp"
+#include "faults/server_faults.hpp"
 #include "servers/mariadb_server.hpp"
 #include "stores/mysql/mysql_scripts.hpp"
 
 namespace holdfast::test {
 namespace {
-
-struct MariadbSite {
-    MariadbServer server;
-
-    static std::string everything_from(const std::string& table) {
-        return "DELETE FROM locks." + table;
-    }
-    void become_older() const {
-        server.query(
-            "ALTER TABLE locks.holdfast_lines DROP COLUMN seat_serial;"
-            "ALTER TABLE locks.holdfast_contenders DROP COLUMN serial;"
-            "DELETE FROM mysql.proc WHERE db = 'locks'");
-        // Else it would remember them.
-        server.query("CREATE PROCEDURE locks.other() DO 1; DROP PROCEDURE locks.other");
-    }
-    void run(const std::string& statement) const { server.query("USE locks; " + statement); }
-    void drop_column() const {
-        server.query("ALTER TABLE locks.holdfast_lines DROP COLUMN seat_lease_end");
-    }
-};
 
 /// "CALL holdfast_01234567_enter("
 std::string call_of(std::string_view verb) {
@@ -53,5 +33,4 @@ TEST(MariadbSeveral, ThatComeAgainWhileTheyWaitLeaveNoTransactionOpen) {
 }
 
 }  // namespace
-INSTANTIATE_TYPED_TEST_SUITE_P(Mariadb, SqlFaults, MariadbSite);
 }  // namespace holdfast::test

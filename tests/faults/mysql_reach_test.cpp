@@ -1,83 +1,20 @@
-#include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <future>
 #include <holdfast/upkeep.hpp>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "faults/server_faults.hpp"
 #include "servers/mariadb_server.hpp"
+#include "support/byte_proxy.hpp"
 #include "support/contender.hpp"
-#include "support/loopback.hpp"
 
 /// By which ways a MySQL server is reached, and what one that does not answer
 /// as it should costs.
 namespace holdfast::test {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-/// Passes bytes to the server; of connections that come after stall(), nothing
-/// but the server's greeting: so they stand still in the middle of the TLS
-/// handshake.
-class StallingProxy {
-public:
-    explicit StallingProxy(int server_port)
-        : server_port_(server_port),
-          listener_(listen_on(port_.number())),
-          thread_([this] { run(); }) {}
-    ~StallingProxy() {
-        ends_ = true;
-        thread_.join();
-    }
-    int port() const { return port_.number(); }
-    void stall() { stalls_ = true; }
-    void pass() { stalls_ = false; }
-    int stalled() const { return stalled_; }
-
-private:
-    struct Pair {
-        Socket client;
-        Socket server;
-        bool stalls;
-    };
-
-    void run() {
-        while (!ends_) {
-            if (Socket client = accept_from(listener_)) {
-                pairs_.push_back({std::move(client), connect_to_port(server_port_), stalls_});
-                if (stalls_) ++stalled_;
-            }
-            for (const Pair& pair : pairs_) {
-                carry(pair.server, pair.client);
-                if (!pair.stalls) carry(pair.client, pair.server);
-            }
-            std::this_thread::sleep_for(1ms);
-        }
-    }
-    static void carry(const Socket& from, const Socket& to) {
-        std::array<char, 16 * 1024> buffer{};
-        const ssize_t count = recv(from.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
-        if (count > 0) send_all(to, {buffer.data(), static_cast<std::size_t>(count)});
-    }
-
-    const int server_port_;
-    LoopbackPort port_;
-    Socket listener_;
-    std::vector<Pair> pairs_;  ///< the thread's own
-    std::atomic<bool> stalls_{false};
-    std::atomic<int> stalled_{0};
-    std::atomic<bool> ends_{false};
-    std::thread thread_;
-};
 
 class MysqlReach : public testing::Test {
 protected:
@@ -85,24 +22,24 @@ protected:
 };
 
 TEST_F(MysqlReach, AHandshakeThatStallsCostsNoHold) {
-    StallingProxy proxy(server_.port());
+    ByteProxy proxy(server_.port());
     const std::string authority = certificates().authority.certificate;
     const Client client =
         connect(server_.url_through(proxy.port()) + "?connect_timeout=10s&tls_ca=" + authority);
     const Client rival = connect(server_.url());
-    auto hold = client.mutex("orders", {.lease = 900ms}).acquire();
+    auto hold = client.mutex("orders", {.lease = 2s}).acquire();
     auto others = rival.mutex("stock", {.lease = 30s}).acquire();
     proxy.stall();
     // Who waits needs a connection of its own.
     Acquiring waiting(client, "stock", {.lease = 30s});
     ASSERT_TRUE(await([&] { return proxy.stalled() > 0; }));
-    EXPECT_FALSE(await([&] { return hold.lost().stop_requested(); }, 2500ms));
+    EXPECT_FALSE(await([&] { return hold.lost().stop_requested(); }, 3s));
     EXPECT_TRUE(hold.held());
     EXPECT_EQ(hold.release(), Released::in_time);
 }
 
 TEST_F(MysqlReach, AHandshakeThatStallsIsGivenUpInTime) {
-    StallingProxy proxy(server_.port());
+    ByteProxy proxy(server_.port());
     proxy.stall();
     const std::string authority = certificates().authority.certificate;
     const auto started = Clock::now();
@@ -135,7 +72,7 @@ bool nobody_connects() {
 }
 
 TEST_F(MysqlReach, AHandshakeThatStallsIsOverBeforeTheProgramIs) {
-    StallingProxy proxy(server_.port());
+    ByteProxy proxy(server_.port());
     const std::string authority = certificates().authority.certificate;
     const Contenders contenders(server_.url_through(proxy.port()) +
                                 "?connect_timeout=30s&tls_ca=" + authority);

@@ -1,21 +1,14 @@
-#include <gtest/gtest.h>
-
 #include <holdfast/holdfast.hpp>
 #include <holdfast/upkeep.hpp>
-#include <stop_token>
-#include <thread>
 
 #include "faults/server_faults.hpp"
 #include "servers/mariadb_server.hpp"
-#include "support/await.hpp"
 #include "support/contender.hpp"
 
 /// A lone holder has the seat in its resource's row, and is put among the contenders when somebody
 /// must look at all of them.
 namespace holdfast::test {
 namespace {
-
-using namespace std::chrono_literals;
 
 class MysqlSeat : public testing::Test {
 protected:

@@ -1,39 +1,10 @@
-#include "faults/sql_shedlock.hpp"
+#include "faults/server_faults.hpp"
 #include "servers/mariadb_server.hpp"
 #include "stores/mysql/mysql_scripts.hpp"
+#include "support/contender.hpp"
 
 namespace holdfast::test {
 namespace {
-
-/// With the database's time, ShedLock writes UTC into its columns in sessions of the server's zone.
-template <int Hours>
-struct MariadbShedlockSite {
-    MariadbServer server{{.settings = {Hours < 0   ? "default-time-zone=-05:00"
-                                       : Hours > 0 ? "default-time-zone=+02:00"
-                                                   : "default-time-zone=+00:00"}}};
-    std::string table = "locks.shedlock";
-    std::string now = "UTC_TIMESTAMP(3)";
-    std::string after(int seconds) const {
-        return "TIMESTAMPADD(SECOND, " + std::to_string(seconds) + ", UTC_TIMESTAMP(3))";
-    }
-    void keep_whole_seconds() const {
-        server.query("ALTER TABLE " + table +
-                     " MODIFY lock_until TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,"
-                     " MODIFY locked_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP");
-    }
-    /// As the table that we make has it.
-    void keep_milliseconds() const {}
-    std::string rows_that_end_before_our_leases() const {
-        return "SELECT COUNT(*) FROM " + table +
-               " JOIN locks.holdfast_contenders WHERE phase = 'admitted' AND lock_until <"
-               " DATE'1970-01-01' + INTERVAL lease_end MICROSECOND";
-    }
-    std::string rows_that_end_after_our_leases() const {
-        return "SELECT COUNT(*) FROM " + table +
-               " JOIN locks.holdfast_contenders WHERE phase = 'admitted' AND lock_until >="
-               " DATE'1970-01-01' + INTERVAL lease_end + 1000 MICROSECOND";
-    }
-};
 
 /// What a client sends, but for the end of the transaction.
 std::string enter_of(const std::string& nonce) {
@@ -127,7 +98,4 @@ TEST_P(MariadbShedlockTable, MayHaveAnyCollation) {
 }
 
 }  // namespace
-INSTANTIATE_TYPED_TEST_SUITE_P(Mariadb, SqlShedlock, MariadbShedlockSite<0>);
-INSTANTIATE_TYPED_TEST_SUITE_P(MariadbEast, SqlShedlock, MariadbShedlockSite<2>);
-INSTANTIATE_TYPED_TEST_SUITE_P(MariadbWest, SqlShedlock, MariadbShedlockSite<-5>);
 }  // namespace holdfast::test

@@ -1,12 +1,10 @@
 #include <sstream>
-#include <stdexcept>
 
 #include "faults/sites.hpp"
 #include "servers/mariadb_server.hpp"
 #include "support/proxy_protocol.hpp"
 
 namespace holdfast::test {
-
 namespace {
 
 class MysqlSite final : ServerOfSite<MariadbServer>, public Site {

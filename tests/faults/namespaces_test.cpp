@@ -1,18 +1,12 @@
-#include <gtest/gtest.h>
-
 #include <csignal>
 #include <iostream>
-#include <optional>
 
 #include "faults/processes.hpp"
 
 /// Processes that live in namespaces of their own, as in containers.
 namespace holdfast::test {
-
 namespace {
 
-using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
 using Command = std::vector<std::string>;
 
 /// `command` with what has to go before it here: nothing, or a user namespace for one who is not
@@ -115,5 +109,4 @@ TEST(TimeNamespaces, BootClockAndAlarmsFollowTheTimeSinceBoot) {
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

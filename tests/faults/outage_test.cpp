@@ -1,8 +1,3 @@
-#include <algorithm>
-#include <future>
-#include <mutex>
-#include <thread>
-
 #include "faults/sites.hpp"
 #include "support/arena.hpp"
 #include "support/contender.hpp"
@@ -12,8 +7,6 @@
 /// A server that dies, stands still, or forgets.
 namespace holdfast::test {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 class Outage : public Trap {
 protected:

@@ -1,7 +1,3 @@
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "faults/server_faults.hpp"
 #include "servers/postgres_server.hpp"
 #include "support/contender.hpp"

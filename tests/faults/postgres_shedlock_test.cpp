@@ -1,36 +1,8 @@
-#include "faults/sql_shedlock.hpp"
+#include "faults/server_faults.hpp"
 #include "servers/postgres_server.hpp"
 
 namespace holdfast::test {
 namespace {
-
-struct PostgresShedlockSite {
-    PostgresServer server;
-    std::string table = "shedlock";
-    std::string now = "timezone('utc', clock_timestamp())";
-    std::string after(int seconds) const {
-        return now + " + interval '" + std::to_string(seconds) + " s'";
-    }
-    void keep_whole_seconds() const {
-        server.query(
-            "ALTER TABLE shedlock ALTER COLUMN lock_until TYPE timestamp(0),"
-            " ALTER COLUMN locked_at TYPE timestamp(0)");
-    }
-    void keep_milliseconds() const {
-        server.query(
-            "ALTER TABLE shedlock ALTER COLUMN lock_until TYPE timestamp(3),"
-            " ALTER COLUMN locked_at TYPE timestamp(3)");
-    }
-    std::string rows_that_end_before_our_leases() const {
-        return "SELECT count(*) FROM shedlock, holdfast_contenders WHERE phase = 'admitted'"
-               " AND lock_until < timestamp '1970-01-01' + lease_end * interval '1 microsecond'";
-    }
-    std::string rows_that_end_after_our_leases() const {
-        return "SELECT count(*) FROM shedlock, holdfast_contenders WHERE phase = 'admitted'"
-               " AND lock_until >="
-               " timestamp '1970-01-01' + (lease_end + 1000) * interval '1 microsecond'";
-    }
-};
 
 /// As ShedLock's sessions have it, by the zone of their machine.
 class PostgresShedlockZones : public testing::Test {
@@ -73,5 +45,4 @@ TEST_F(PostgresShedlockZones, AColumnWithAZoneIsRefused) {
 }
 
 }  // namespace
-INSTANTIATE_TYPED_TEST_SUITE_P(Postgres, SqlShedlock, PostgresShedlockSite);
 }  // namespace holdfast::test

@@ -3,7 +3,6 @@
 #include "support/proxy_protocol.hpp"
 
 namespace holdfast::test {
-
 namespace {
 
 class PostgresSite final : ServerOfSite<PostgresServer>, public Site {

@@ -1,18 +1,16 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <holdfast/holdfast.hpp>
-#include <string>
-#include <vector>
 
 #include "support/arena.hpp"
-#include "support/await.hpp"
 #include "support/contender.hpp"
 #include "support/sanitized.hpp"
+#include "support/suite.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace holdfast::test {
+
+using Clock = std::chrono::steady_clock;
 
 /// A local store in a folder of its own, contended for by real processes. What holds for every
 /// store is in tests/contract; here is what only the embedded one can get wrong.

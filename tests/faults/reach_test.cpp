@@ -11,8 +11,6 @@
 namespace holdfast::test {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 class Reach : public Trap {
 protected:
     explicit Reach(Serving serving = Serving::all_tests) : Trap(serving) {}

@@ -1,6 +1,3 @@
-#include <future>
-#include <thread>
-
 #include "faults/sites.hpp"
 
 /// Requests that were carried out unheard, that came late, or twice: no ghost, no double, no hang.
@@ -155,10 +152,10 @@ TEST_P(LateReplies, AHoldWhoseReplyComesAfterItsLeaseIsBornLost) {
 
 TEST_P(Replies, AHolderWhoseLockIsDeletedByHandIsToldAtItsRenewal) {
     auto hold = ours_.mutex("orders", {.lease = GetParam().brief * 2}).acquire();
-    const auto deleted = std::chrono::steady_clock::now();
+    const auto deleted = Clock::now();
     site_->delete_lock("orders");
     EXPECT_TRUE(await([&] { return hold.lost().stop_requested(); }));
-    EXPECT_LT(std::chrono::steady_clock::now() - deleted, GetParam().brief * 2);
+    EXPECT_LT(Clock::now() - deleted, GetParam().brief * 2);
     EXPECT_EQ(hold.loss(), Loss::ended);
     EXPECT_FALSE(hold.held());
     auto next = rival().mutex("orders", long_lived()).acquire();

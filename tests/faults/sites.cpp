@@ -5,7 +5,6 @@
 #include "stores/open_store.hpp"
 
 namespace holdfast::test {
-
 namespace {
 
 std::string with(const std::string& url, const std::string& parameters) {

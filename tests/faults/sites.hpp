@@ -1,14 +1,6 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <chrono>
 #include <holdfast/holdfast.hpp>
-#include <memory>
-#include <ostream>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "faults/ambush.hpp"
 #include "faults/server_faults.hpp"

@@ -1,11 +1,8 @@
-#include <gtest/gtest.h>
-
 #include "faults/zookeeper_faults.hpp"
 #include "support/contender.hpp"
 
 /// With barging one node has the resource's name: whatever ends it must not hit the next one.
 namespace holdfast::test {
-
 namespace {
 
 class ZookeeperBarging : public ZookeeperFaults {
@@ -126,5 +123,4 @@ TEST_F(ZookeeperBarging, ALostEventIsMadeUpForByTheRenewal) {
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

@@ -1,9 +1,4 @@
-#include <gtest/gtest.h>
-
 #include <iostream>
-#include <map>
-#include <mutex>
-#include <thread>
 
 #include "faults/zookeeper_faults.hpp"
 #include "support/sanitized.hpp"
@@ -11,7 +6,6 @@
 
 /// What a lock costs the server: requests, watches and nodes.
 namespace holdfast::test {
-
 namespace {
 
 /// How many requests of each kind pass a proxy.
@@ -130,5 +124,4 @@ TEST_F(ZookeeperCost, NamesUsedOnceLeaveNothingBehind) {
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

@@ -1,11 +1,8 @@
-#include <gtest/gtest.h>
-
-#include "faults/server_faults.hpp"
 #include "servers/zookeeper_ensemble.hpp"
+#include "faults/server_faults.hpp"
 
 /// What only ZooKeeper's members do to a lock; the rest is in majority_test.cpp.
 namespace holdfast::test {
-
 namespace {
 
 /// It believes in its majority for twenty seconds after the others have left it.
@@ -23,5 +20,4 @@ TEST(ZookeeperAbandoned, AHoldOnALeaderWhoseFollowersLeftItUnnoticedIsLostBefore
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

@@ -1,20 +1,12 @@
-#include <gtest/gtest.h>
 #include <zookeeper/zookeeper.h>
 
-#include <atomic>
-#include <chrono>
-#include <memory>
-
+#include "faults/server_faults.hpp"
 #include "servers/zookeeper_server.hpp"
-#include "support/await.hpp"
 
 /// Why the store has a client of its own: what libzookeeper-mt does when a server hangs. Should
 /// this fail some day, docs/decisions/0016 wants to be thought over.
 namespace holdfast::test {
 namespace {
-
-using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
 
 constexpr auto session = 6s;
 

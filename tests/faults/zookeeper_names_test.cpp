@@ -1,10 +1,7 @@
-#include <gtest/gtest.h>
-
 #include "faults/zookeeper_faults.hpp"
 
 /// Names are nodes' paths, and people write paths with a slash before them.
 namespace holdfast::test {
-
 namespace {
 
 using ZookeeperNames = ZookeeperFaults;
@@ -46,5 +43,4 @@ TEST_F(ZookeeperNames, BehindAPrefixAreNoPathsAndMayBeginWithASlash) {
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

@@ -1,19 +1,14 @@
-#include <gtest/gtest.h>
-
 #include "faults/zookeeper_faults.hpp"
 
 /// Requests and replies that are lost, late or doubled: no ghost, no double, no hang.
 namespace holdfast::test {
-
 namespace {
 
 class ZookeeperReplies : public ZookeeperFaults {
 protected:
     /// Through the network that fails, and with all the time of the others.
     Client patient_client(const std::string& parameters = "") const {
-        return connect("zookeeper://127.0.0.1:" + std::to_string(proxy_.port()) + "/" +
-                       testing::UnitTest::GetInstance()->current_test_info()->name() +
-                       "?tick=500ms&connect_timeout=10s" + parameters);
+        return client("&connect_timeout=10s" + parameters);
     }
 };
 
@@ -194,8 +189,8 @@ TEST_F(ZookeeperReplies, AHoldWhoseCreateWasNotAnsweredIsTrustedForItsWholeLease
     const LockOptions options{.lease = 3s};
     user.mutex("orders", options).acquire().release();
     // What the last write has proved is of no use any more.
-    const auto since = std::chrono::steady_clock::now();
-    ASSERT_TRUE(await([&] { return std::chrono::steady_clock::now() - since > 2500ms; }));
+    const auto since = Clock::now();
+    ASSERT_TRUE(await([&] { return Clock::now() - since > 2500ms; }));
     const Ambush ambush(proxy_, asking(Verb::create), {Verdict::cut_after});
     const Hold hold = user.mutex("orders", options).acquire();
     EXPECT_EQ(ambush.seen(), 1U);
@@ -270,13 +265,13 @@ TEST_F(ZookeeperReplies, ANameBelowABargingOneIsRefusedAtOnce) {
     const Hold above = rival().mutex("a", {.lease = 10s, .fairness = Fairness::barging}).acquire();
     const auto user = client();
     const auto connections = proxy_.connections();
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     for (const char* name : {"a/b", "a/b/c"}) {
         const auto refused = error_of([&] { return user.mutex(name, long_lived()).acquire(); });
         EXPECT_EQ(refused.code(), errc::conflict);
         expect_says(refused, "barging");
     }
-    EXPECT_LT(std::chrono::steady_clock::now() - start, 3s) << "not after request_timeout";
+    EXPECT_LT(Clock::now() - start, 3s) << "not after request_timeout";
     EXPECT_EQ(proxy_.connections(), connections);
     EXPECT_TRUE(above.held());
 }
@@ -335,5 +330,4 @@ TEST_F(ZookeeperReplies, OnesThatAreEmptyAreTakenForLostOnes) {
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

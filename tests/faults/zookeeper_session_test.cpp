@@ -1,11 +1,7 @@
-#include <gtest/gtest.h>
-
 #include "faults/zookeeper_faults.hpp"
-#include "support/contender.hpp"
 
 /// A connection is not a session, and a session not a lease: what each of them ends.
 namespace holdfast::test {
-
 namespace {
 
 class ZookeeperSession : public ZookeeperFaults {};
@@ -91,16 +87,6 @@ TEST_F(ZookeeperSession, OfAShortLeaseEndsSoonAndLeavesTheOthersAlone) {
     EXPECT_TRUE(long_one.held());
     EXPECT_FALSE(await([&] { return !long_one.held(); }, 3s)) << "it is renewed";
     EXPECT_EQ(holders("long"), 1U);
-}
-
-TEST_F(ZookeeperSession, OfAKilledHolderEndsWithItsLease) {
-    Child holder = Contenders(url_behind()).talker();
-    ASSERT_EQ(holder.hear(), "ready");
-    ASSERT_NE(fence_in(holder.ask("acquire orders 2000")), 0U);
-    const auto killed = std::chrono::steady_clock::now();
-    holder.kill();
-    const Hold next = rival().mutex("orders", long_lived()).acquire();
-    EXPECT_LT(std::chrono::steady_clock::now() - killed, 5s) << "not the longest session";
 }
 
 TEST_F(ZookeeperSession, ThatNobodyUsesAnyMoreIsEnded) {
@@ -210,20 +196,6 @@ TEST_F(ZookeeperSession, ThatIsShortenedIsToldToOneThatWaitsWithBarging) {
         << "and not answered by an error about a lease that nobody lengthens";
 }
 
-TEST_F(ZookeeperSession, AnIdleOneIsTakenUpAgain) {
-    const auto user = client();
-    auto mutex = user.mutex("orders", {.lease = 2s});
-    EXPECT_EQ(mutex.acquire().release(), Released::in_time);
-    // Nobody is there to keep it: beyond its half, and beyond its end.
-    const auto idle_since = std::chrono::steady_clock::now();
-    ASSERT_TRUE(await([&] { return std::chrono::steady_clock::now() - idle_since > 1400ms; }));
-    // Not what was left of it.
-    EXPECT_GT(mutex.acquire().remaining(), 1s);
-    const auto sessions = server_.measured("global_sessions");
-    ASSERT_TRUE(await([&] { return server_.measured("global_sessions") < sessions; }));
-    EXPECT_GT(mutex.acquire().remaining(), 1s);
-}
-
 TEST_F(ZookeeperSession, WhatALostHoldLeavesBehindIsRemovedWhileItsClientLives) {
     // Servers with such a tick would grant no shorter session than six seconds.
     const auto user = connect(url_at(proxy_.port(), "?tick=3s"));
@@ -271,5 +243,4 @@ TEST_F(ZookeeperSession, WhatCouldNotBeGivenBackIsRemovedWhenTheNetworkIsBack) {
 }
 
 }  // namespace
-
 }  // namespace holdfast::test

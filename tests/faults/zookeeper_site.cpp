@@ -5,10 +5,7 @@
 #include "support/proxy_protocol.hpp"
 
 namespace holdfast::test {
-
 namespace {
-
-using namespace std::chrono_literals;
 
 ZookeeperOptions with_long_sessions(Serving serving) {
     return {.settings = {"maxSessionTimeout=60000"},

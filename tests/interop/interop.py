@@ -16,14 +16,6 @@ SANITIZED = bool(os.environ.get("HOLDFAST_SANITIZED"))
 PATIENCE = 120 if SANITIZED else 60
 
 
-def until(condition, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError("it did not come to pass")
-        time.sleep(0.005)
-
-
 class Process:
     """Talked to in lines. Says of each line when it came."""
 
@@ -68,9 +60,24 @@ class Process:
         self._process.stdout.close()
 
 
+WRITE = ("--kind", "write")
+READ = ("--kind", "read")
+
+
+def as_kind(start, kind):
+    """The same starter, of processes that take locks of that kind."""
+
+    def started(*words):
+        return start(*words, *kind)
+
+    started.__name__ = "_".join([start.__name__, *kind[1:]])
+    return started
+
+
 class Shared(unittest.TestCase):
-    """One server for the tests of a class. Others know which, and where the locks and what they
-    guard are: shared_on_redis.py."""
+    """One server for the tests of a class. Others know which, where the locks and what they guard
+    are, and how processes of each kind are started: shared_on_redis.py. A starter is given more
+    words for the process."""
 
     ROUNDS = 50 if SANITIZED else 500
 
@@ -84,11 +91,35 @@ class Shared(unittest.TestCase):
         self.addCleanup(process.end)
         return process
 
-    def count_together(self, starters):
-        """Each starter, given words, starts a process that makes its rounds under the lock."""
+    def hold(self, start, *words, name="lock"):
+        """A process that holds until it is told."""
+        process = self.wait(start, *words, name=name)
+        process.hear("held")
+        return process
+
+    def wait(self, start, *words, name="lock"):
+        """One that begins to take the lock."""
+        process = start("--name", name, "--wait-one", *words)
+        process.hear("waiting")
+        return process
+
+    def release(self, process):
+        process.tell()
+        process.hear("released")
+
+    def follow(self, process, following):
+        """The one releases what the other, silent up to then, waits for."""
+        self.assertTrue(following.is_silent())
+        self.release(process)
+        following.hear("held")
+
+    def count_together(self, *groups):
+        """Processes that make their rounds under the lock, from one moment on: of each group, a
+        starter, how many, and more words for each. Those that do not only read count."""
         processes = [
-            starter("--name", "lock", "--rounds", self.ROUNDS, "--at-a-line", *words)
-            for starter, words in starters
+            start("--name", "lock", "--rounds", self.ROUNDS, "--at-a-line", *words)
+            for start, number, *words in groups
+            for _ in range(number)
         ]
         for process in processes:
             process.hear("ready")
@@ -98,6 +129,16 @@ class Shared(unittest.TestCase):
             process.hear("done")
             self.assertTrue(process.ended_well())
 
+    def assert_exact_count(self, *groups):
+        """Of such groups. Each kind but readers leaves its mark in a journal."""
+        marked = [(start, number, *words) if "read" in words
+                  else (start, number, "--mark", start.__name__[0], *words)
+                  for start, number, *words in groups]
+        self.count_together(*marked)
+        counting = sum(number for _, number, *words in groups if "read" not in words)
+        self.assertEqual(self.count(), counting * self.ROUNDS)
+        self.tell_how_mixed()
+
     def tell_how_mixed(self):
         """How often the lock went from one kind of client to another: they start at one moment, and
         the rest is luck. That it goes from each to each is what pass_on() is for."""
@@ -105,73 +146,10 @@ class Shared(unittest.TestCase):
         passed = sum(one != next_one for one, next_one in zip(journal, journal[1:]))
         print(f"{len(journal)} rounds, passed between kinds {passed} times", file=sys.stderr)
 
-    def assert_soon(self, latencies, limit):
-        """That one is woken: half of them in less than a re-check would take."""
-        shown = ", ".join(f"{latency * 1000:.1f}" for latency in latencies)
-        print(f"woken after {shown} ms", file=sys.stderr)
-        self.assertLess(sorted(latencies)[len(latencies) // 2], limit)
-
-    def hold(self, start, *words):
-        """A process that holds until it is told."""
-        process = start("--wait-one", *words)
-        process.hear("waiting")
-        process.hear("held")
-        return process
-
-    def program(self, url, *words):
-        """How `holdfast run` ends with a command that does nothing."""
-        done = subprocess.run([PROGRAM, "run", "-S", url, *words, "--", "true"], timeout=PATIENCE)
-        return done.returncode
-
-    def programs_in_a_row(self, url, work, *words):
-        """A process that does the work under `holdfast run -x`, again and again."""
-        client = CLIENTS / "holdfast/run_client.py"
-        return self.start(sys.executable, client, "--url", url, "--option=-x", "--work", work, *words)
-
-    def assert_kept_apart(self, url, hold_theirs, wait_for_theirs):
-        """The program's writers and another library's, each while the other one holds the lock."""
-        theirs = hold_theirs()
-        self.assertEqual(self.program(url, "-n", "-x", "lock"), 75)
-        self.assertEqual(self.program(url, "-n", "-s", "lock"), 75)
-        self.release(theirs)
-        self.assertEqual(self.program(url, "-n", "-x", "lock"), 0)
-        ours = subprocess.Popen([PROGRAM, "run", "-S", url, "-x", "lock", "--", "sh", "-c",
-                                 "echo in; read line"],
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.addCleanup(ours.wait, PATIENCE)
-        with ours.stdin, ours.stdout:
-            self.assertEqual(ours.stdout.readline(), "in\n")
-            theirs = wait_for_theirs()
-            time.sleep(0.3)  # it would be in by now
-            self.assertTrue(theirs.is_silent())
-            ours.stdin.write("go\n")
-        theirs.hear("held")
-        self.release(theirs)
-
-    def release(self, process):
-        process.tell()
-        process.hear("released")
-
-    def assert_not_stolen(self, holders_and_rivals):
-        """Each pair is for a lock of its own, and started by a function."""
-        pairs = []
-        for start_holder, start_rival in holders_and_rivals:
-            holder = start_holder()
-            rival = start_rival()
-            rival.hear("waiting")
-            pairs.append((holder, rival))
-        time.sleep(5)  # they would be over by now
-        for holder, rival in pairs:
-            self.assertTrue(rival.is_silent())
-            self.release(holder)
-            rival.hear("held")
-            self.release(rival)
-
     def pass_on(self, holder, waiter, is_waiting, name="lock"):
         """How long it takes from a release by one process to the other's hold."""
-        first = self.hold(holder, "--name", name)
-        second = waiter("--name", name, "--wait-one")
-        second.hear("waiting")
+        first = self.hold(holder, name=name)
+        second = self.wait(waiter, name=name)
         is_waiting()
         told = time.monotonic()
         first.tell()
@@ -179,3 +157,19 @@ class Shared(unittest.TestCase):
         first.hear("released")
         self.release(second)
         return latency
+
+    def assert_woken(self, holder, waiter, is_waiting, name="lock"):
+        """Half of the times in less than a re-check would take: a second, or a lease."""
+        latencies = [self.pass_on(holder, waiter, is_waiting, name) for _ in range(3)]
+        shown = ", ".join(f"{latency * 1000:.1f}" for latency in latencies)
+        print(f"woken after {shown} ms", file=sys.stderr)
+        self.assertLess(sorted(latencies)[len(latencies) // 2], 0.3)
+
+    def assert_not_stolen(self, *lines):
+        """Each is a name, who holds the lock of that name, and a rival, both with their words."""
+        pairs = [(self.hold(*holder, name=name), self.wait(*rival, name=name))
+                 for name, holder, rival in lines]
+        time.sleep(5)  # they would be over by now
+        for holder, rival in pairs:
+            self.follow(holder, rival)
+            self.release(rival)

@@ -3,7 +3,8 @@
 import sys
 import time
 
-from interop import CLIENTS, OURS, Shared, until
+from interop import CLIENTS, OURS, Shared
+from own_process import until
 from redis_server import RedisServer
 
 

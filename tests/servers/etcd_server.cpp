@@ -109,14 +109,7 @@ std::string EtcdServer::ctl(const std::vector<std::string>& words) const {
     const bool names_it = !words.empty() && words.front().starts_with("--endpoints=");
     if (!names_it) all.push_back("--endpoints=" + http(port()));
     all.insert(all.end(), words.begin(), words.end());
-    Child program(all);
-    std::string said;
-    while (const auto line = program.hear()) said += (said.empty() ? "" : "\n") + *line;
-    const auto status = program.ended();
-    if (!status || *status != 0) {
-        throw std::runtime_error("etcdctl " + (words.empty() ? "" : words.front()) + ": " + said);
-    }
-    return said;
+    return said_by(all, "etcdctl " + (words.empty() ? "" : words.front()));
 }
 
 double EtcdServer::measured(const std::string& name) const {

@@ -59,6 +59,7 @@ public:
     double counted(const std::string& service, const std::string& method) const;
     /// Whether it takes itself for the leader. False when it does not answer.
     bool leads() const;
+    bool follows() const { return serves() && !leads(); }
     /// Whether it answers with a majority behind it.
     bool serves() const override;
 

@@ -85,12 +85,9 @@ std::string MariadbServer::tls_url() const {
 }
 
 std::string MariadbServer::query(const std::string& statements) const {
-    Child client({"mariadb", "--no-defaults", "-N", "-B", "-u", "root",
-                  "--socket=" + file("socket").string(), "-e", statements});
-    std::string rows;
-    while (auto line = client.hear()) rows += (rows.empty() ? "" : "\n") + *line;
-    if (client.ended() != 0) throw std::runtime_error("mariadbd refused: " + statements);
-    return rows;
+    return said_by({"mariadb", "--no-defaults", "-N", "-B", "-u", "root",
+                    "--socket=" + file("socket").string(), "-e", statements},
+                   statements);
 }
 
 }  // namespace holdfast::test

@@ -19,6 +19,14 @@ def end_with_the_test():
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def until(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError("it did not come to pass")
+        time.sleep(0.005)
+
+
 class LoopbackPort:
     """A free port of 127.0.0.1 that is nobody else's until close(), listened to or not."""
 

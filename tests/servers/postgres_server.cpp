@@ -101,13 +101,10 @@ std::string PostgresServer::tls_url() const {
 }
 
 std::string PostgresServer::query(const std::string& statement) const {
-    Child psql({programs + "/psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h",
-                folder().string(), "-p", std::to_string(port()), "-U", "postgres", "-c",
-                "SET client_min_messages = error", "-c", statement});
-    std::string rows;
-    while (auto line = psql.hear()) rows += (rows.empty() ? "" : "\n") + *line;
-    if (psql.ended() != 0) throw std::runtime_error("postgres refused: " + statement);
-    return rows;
+    return said_by({programs + "/psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h",
+                    folder().string(), "-p", std::to_string(port()), "-U", "postgres", "-c",
+                    "SET client_min_messages = error", "-c", statement},
+                   statement);
 }
 
 void PostgresServer::set_access(const std::string& rule) const {

@@ -113,6 +113,15 @@ std::vector<std::string> ServerProcess::logged(std::vector<std::string> words) c
     return words;
 }
 
+std::string ServerProcess::said_by(const std::vector<std::string>& words,
+                                   const std::string& asked) {
+    Child program(words);
+    std::string said;
+    while (const auto line = program.hear()) said += (said.empty() ? "" : "\n") + *line;
+    if (program.ended() != 0) throw std::runtime_error(asked + " was refused: " + said);
+    return said;
+}
+
 std::string ServerProcess::log() const {
     return contents_of(file("log"));
 }

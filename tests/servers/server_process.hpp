@@ -45,6 +45,7 @@ public:
     bool runs() const { return process_.has_value(); }
     pid_t pid() const { return process_->pid(); }
     std::string log() const;
+    const std::filesystem::path& folder() const { return folder_.path(); }
 
 protected:
     explicit ServerProcess(std::string program);
@@ -60,7 +61,9 @@ protected:
     void end_by_itself();
     /// The command line of a program that logs to its standard output.
     std::vector<std::string> logged(std::vector<std::string> words) const;
-    const std::filesystem::path& folder() const { return folder_.path(); }
+    /// What a client program says, without the last line's end. Throws, with what was asked and
+    /// what it said, when it fails.
+    static std::string said_by(const std::vector<std::string>& words, const std::string& asked);
     std::filesystem::path file(const std::string& name) const { return folder_.path() / name; }
 
 private:

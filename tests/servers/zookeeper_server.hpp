@@ -52,6 +52,8 @@ public:
     double measured(const std::string& name) const;
     /// "standalone", "leader" or "follower"; empty when it serves nobody now, or does not answer.
     std::string mode() const;
+    bool leads() const { return mode() == "leader"; }
+    bool follows() const { return mode() == "follower"; }
 
     /// As restart(), with further lines of zoo.cfg.
     void restart_with(const std::vector<std::string>& settings);

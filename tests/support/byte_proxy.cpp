@@ -20,27 +20,26 @@ ByteProxy::~ByteProxy() {
 }
 
 void ByteProxy::run() {
-    // A control is noticed within this.
+    // The end is noticed within this.
     constexpr int look_every = 5;
     while (!ends_) {
-        const bool closed = mode_ == Mode::black_hole;
-        const short events = closed ? 0 : POLLIN;
         std::vector<pollfd> polled{{listener_.get(), POLLIN, 0}};
         for (const Pair& pair : pairs_) {
-            polled.push_back({pair.client.get(), events, 0});
-            polled.push_back({pair.server.get(), events, 0});
+            const short from_client = pair.stalls ? 0 : POLLIN;
+            polled.push_back({pair.client.get(), from_client, 0});
+            polled.push_back({pair.server.get(), POLLIN, 0});
         }
         poll(polled.data(), polled.size(), look_every);
         std::size_t at = 1;
         for (auto pair = pairs_.begin(); pair != pairs_.end(); at += 2) {
-            const bool from_client = (polled[at].revents & (POLLIN | POLLHUP)) != 0;
-            const bool from_server = (polled[at + 1].revents & (POLLIN | POLLHUP)) != 0;
             bool alive = true;
-            if (!closed && from_client) {
+            if ((polled[at].revents & (POLLIN | POLLHUP)) != 0) {
                 ++requests_;
                 alive = carry(pair->client, pair->server);
             }
-            if (!closed && alive && from_server) alive = carry_answer(*pair);
+            if (alive && (polled[at + 1].revents & (POLLIN | POLLHUP)) != 0) {
+                alive = carry(pair->server, pair->client);
+            }
             pair = alive ? std::next(pair) : pairs_.erase(pair);
         }
         if ((polled[0].revents & POLLIN) != 0) take_new();
@@ -51,9 +50,10 @@ void ByteProxy::take_new() {
     Socket client = accept_from(listener_);
     if (!client) return;
     Socket server = connect_to_port(server_port_);
-    ++connections_;
+    const bool stalls = stalls_;
     // Nobody listens: the client finds out by its end.
-    if (server) pairs_.push_back({std::move(client), std::move(server)});
+    if (server) pairs_.push_back({std::move(client), std::move(server), stalls});
+    if (stalls) ++stalled_;
 }
 
 bool ByteProxy::carry(const Socket& from, const Socket& to) {
@@ -73,15 +73,6 @@ bool ByteProxy::resets(const Socket& client, std::string_view text) {
     const linger at_once{.l_onoff = 1, .l_linger = 0};
     setsockopt(client.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
     return true;
-}
-
-bool ByteProxy::carry_answer(Pair& pair) {
-    Mode expected = Mode::lose_next_answer;
-    if (mode_.compare_exchange_strong(expected, Mode::pass)) {
-        ++lost_;
-        return false;
-    }
-    return carry(pair.server, pair.client);
 }
 
 }  // namespace holdfast::test

@@ -19,7 +19,7 @@
 #include "support/resp.hpp"
 
 /// Takes locks by the library, for tests that share them with clients of others. It is told what
-/// to do, and tells it, as those in tests/clients/ are: see redisson_client.py.
+/// to do, and tells it, as those in tests/clients/ are: see told.py.
 namespace holdfast::test {
 
 namespace {

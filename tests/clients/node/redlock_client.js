@@ -1,5 +1,5 @@
 // Takes locks by node `redlock`, for tests of `layout=plain`. It is told what to do, and tells it,
-// as redisson_client.py is. Its packages are found by NODE_PATH.
+// as told.py says. Its packages are found by NODE_PATH.
 "use strict";
 
 const { once } = require("node:events");

@@ -1,21 +1,16 @@
 #!/usr/bin/env python3
 """Takes locks as Redisson does: its RLock and ReadWriteLock protocol, written down from what it
-stores and sends, for tests of `layout=redisson`. Redisson itself needs Java.
+stores and sends, for tests of `layout=redisson`: see told.py. Redisson itself needs Java."""
 
-Works `--rounds` times under the lock on an unguarded counter, so that two holders at one time
-show: `lock` and `write` count it up in two requests, `read` finds it changed under its eyes. Or,
-with `--wait-one`, takes the lock once and holds it until a line comes on standard input.
-"""
-
-import argparse
 import os
 import select
 import sys
 import threading
-import time
 import uuid
 
 import redis
+
+from told import MILLISECONDS, OnAServer, arguments_of, await_line, obey, visit_of
 
 LEASE_MS = 30_000
 LATCH_MS = 10_000
@@ -88,7 +83,7 @@ class Lock:
         """None when it is held now, else how many milliseconds the lock's lease has left."""
         return self._run(self._try)
 
-    def lock(self):
+    def acquire(self):
         if self.try_lock() is None:
             return
         with self.server.pubsub() as subscription:
@@ -101,7 +96,7 @@ class Lock:
     def renew(self):
         return bool(self._run(self._renew))
 
-    def unlock(self):
+    def release(self):
         latch = b"redisson_unlock_latch:" + tagged(self.name) + b":" + uuid.uuid4().hex.encode()
         released = self._run(self._unlock, latch)
         self.server.delete(latch)
@@ -109,11 +104,11 @@ class Lock:
             raise RuntimeError(f"{self.name!r} was not locked by {self.owner()}")
 
     def __enter__(self):
-        self.lock()
+        self.acquire()
         return self
 
     def __exit__(self, *_):
-        self.unlock()
+        self.release()
 
 
 class ReadLock(Lock):
@@ -222,68 +217,26 @@ class WriteLock(Lock):
 KINDS = {"lock": Lock, "read": ReadLock, "write": WriteLock}
 
 
-def count_up(server, counter):
-    before = int(server.get(counter) or 0)
-    server.set(counter, before + 1)
-
-
-def look_twice(server, counter):
-    before = server.get(counter)
-    if server.get(counter) != before:
-        sys.exit(f"redisson_client: {counter} was changed while it was read-locked")
-
-
-def run_rounds(server, lock, arguments):
-    work = look_twice if isinstance(lock, ReadLock) else count_up
-    if arguments.at_a_line:
-        server.ping()
-        print("ready", flush=True)
-        sys.stdin.readline()
-    for _ in range(arguments.rounds):
-        with lock:
-            work(server, arguments.counter)
-            if arguments.mark:
-                server.append("journal", arguments.mark)
-    print(f"done {arguments.rounds}", flush=True)
-
-
 def renew_until_told(lock):
     while not select.select([sys.stdin], [], [], RENEW_EVERY)[0]:
         if not lock.renew():
             sys.exit("redisson_client: the lock was lost")
-
-
-def hold_until_told(lock, renews):
-    started = time.monotonic()
-    print("waiting", flush=True)
-    lock.lock()
-    print(f"held {round((time.monotonic() - started) * 1000)}", flush=True)
-    if renews:
-        renew_until_told(lock)
-    sys.stdin.readline()
-    lock.unlock()
-    print("released", flush=True)
+    await_line()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", 1)[0])
-    parser.add_argument("--url", required=True, help="redis://127.0.0.1:PORT")
-    parser.add_argument("--name", required=True, type=os.fsencode)
-    parser.add_argument("--kind", choices=KINDS, default="lock")
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--counter", default="counter", help="the key to work on")
-    parser.add_argument("--mark", help="what to append to the key `journal` in each round")
-    parser.add_argument("--at-a-line", action="store_true", help="start when a line comes")
-    parser.add_argument("--wait-one", action="store_true", help="hold once, until a line comes")
-    parser.add_argument("--lease", type=int, help="milliseconds; then it is never renewed")
-    arguments = parser.parse_args()
-
+    arguments = arguments_of(
+        __doc__,
+        url={"required": True, "help": "redis://127.0.0.1:PORT"},
+        kind={"choices": KINDS, "default": "lock"},
+        lease=MILLISECONDS,  # then it is never renewed
+    )
     server = redis.Redis.from_url(arguments.url)
-    lock = KINDS[arguments.kind](server, arguments.name, lease_ms=arguments.lease or LEASE_MS)
-    if arguments.wait_one:
-        hold_until_told(lock, renews=arguments.lease is None)
-    else:
-        run_rounds(server, lock, arguments)
+    server.ping()
+    lock = KINDS[arguments.kind](
+        server, os.fsencode(arguments.name), lease_ms=arguments.lease or LEASE_MS)
+    until_told = await_line if arguments.lease else lambda: renew_until_told(lock)
+    obey(arguments, lock, visit_of(OnAServer(server), arguments), until_told)
 
 
 if __name__ == "__main__":

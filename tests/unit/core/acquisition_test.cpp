@@ -1,15 +1,9 @@
-#include <chrono>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "core/acquisition.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast::core {
 namespace {
 
-using namespace std::chrono_literals;
 using Do = Acquisition::Do;
 using End = Acquisition::End;
 using State = Standing::State;

@@ -1,21 +1,8 @@
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <memory>
-#include <mutex>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "core/alarm_thread.hpp"
-#include "support/await.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast::core {
 namespace {
-
-using namespace std::chrono_literals;
-using test::await;
 
 /// Keeps the alarm's thread busy while the test sets its timers.
 class Busy {

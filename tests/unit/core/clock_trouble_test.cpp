@@ -1,21 +1,11 @@
-#include <atomic>
-#include <chrono>
-#include <memory>
-#include <utility>
-
-#include <gtest/gtest.h>
-
-#include "core/alarm_thread.hpp"
-#include "core/context.hpp"
 #include "core/pursuit.hpp"
 #include "stores/memory/memory_store.hpp"
-#include "support/await.hpp"
+#include "support/client_of_store.hpp"
+#include "support/passing_store.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast::core {
 namespace {
-
-using namespace std::chrono_literals;
-using test::await;
 
 /// Jumps when it is told to.
 class JumpingClock final : public Clock {
@@ -35,36 +25,21 @@ private:
 };
 
 /// Answers an enter only after `delay`, which is over at once.
-class SlowStore final : public Store {
+class SlowStore final : public test::PassingStore {
 public:
-    explicit SlowStore(JumpingClock& clock) : clock_(clock), inner_(memory::open_memory(clock)) {}
+    explicit SlowStore(JumpingClock& clock)
+        : PassingStore(memory::open_memory(clock)), clock_(clock) {}
 
     std::chrono::nanoseconds delay{0};
 
     Pending<std::vector<Entry>> enter(std::span<const Contender> contenders) override {
-        auto answer = inner_->enter(contenders);
+        auto answer = inner().enter(contenders);
         clock_.sleep(delay);
         return answer;
     }
-    Pending<Standing> standing(const Ticket& ticket) override { return inner_->standing(ticket); }
-    std::unique_ptr<Watch> watch(const Ticket& ticket, LineMoved line_moved) override {
-        return inner_->watch(ticket, std::move(line_moved));
-    }
-    Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
-                                         Extension extension) override {
-        return inner_->renew(tickets, extension);
-    }
-    Pending<Standing> leave(const Ticket& ticket) override { return inner_->leave(ticket); }
-    Pending<std::vector<Line>> inspect(std::string prefix) override {
-        return inner_->inspect(std::move(prefix));
-    }
-    Capabilities capabilities() const override { return inner_->capabilities(); }
-    Wire& wire() override { return inner_->wire(); }
-    const std::string& description() const override { return inner_->description(); }
 
 private:
     JumpingClock& clock_;
-    std::shared_ptr<Store> inner_;
 };
 
 class ClockTrouble : public testing::Test {
@@ -79,10 +54,7 @@ protected:
 
     std::shared_ptr<JumpingClock> clock_ = std::make_shared<JumpingClock>();
     std::shared_ptr<SlowStore> store_ = std::make_shared<SlowStore>(*clock_);
-    std::shared_ptr<Context> context_ = Context::make({.store = store_,
-                                                       .clock = clock_,
-                                                       .renewing = std::make_unique<AlarmThread>(),
-                                                       .telling = std::make_unique<AlarmThread>()});
+    std::shared_ptr<Context> context_ = test::client_of({.store = store_, .clock = clock_});
 };
 
 TEST_F(ClockTrouble, AHoldWhoseAnswerCameAfterItsLeaseIsBornLost) {

@@ -1,20 +1,11 @@
 #include <unistd.h>
-#include <atomic>
-#include <chrono>
 #include <fstream>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
 
 #include "core/gate.hpp"
-#include "support/await.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast::core {
 namespace {
-
-using namespace std::chrono_literals;
 
 /// Whether that thread is blocked: it has gone as far as it can.
 bool sleeps(pid_t thread) {

@@ -1,34 +1,16 @@
-#include <atomic>
-#include <chrono>
 #include <condition_variable>
-#include <functional>
-#include <future>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <stop_token>
-#include <string>
-#include <thread>
-#include <tuple>
-#include <utility>
-#include <vector>
-
-#include <gtest/gtest.h>
 
 #include <holdfast/holdfast.hpp>
 
-#include "core/alarm_thread.hpp"
-#include "core/context.hpp"
 #include "core/pursuit.hpp"
 #include "stores/memory/memory_store.hpp"
-#include "support/await.hpp"
+#include "support/client_of_store.hpp"
+#include "support/passing_store.hpp"
+#include "support/suite.hpp"
 
 /// A store that admits, and is never heard of again.
 namespace holdfast::core {
 namespace {
-
-using namespace std::chrono_literals;
-using test::await;
 
 /// How leave does not answer.
 enum class Silence {
@@ -36,35 +18,17 @@ enum class Silence {
     for_ever,  ///< on its way
 };
 
-class SilentStore final : public Store {
+class SilentStore final : public test::PassingStore {
 public:
-    SilentStore(Silence silence, std::atomic<bool>& gone) : silence_(silence), gone_(gone) {}
+    SilentStore(Silence silence, std::atomic<bool>& gone)
+        : PassingStore(memory::open_memory(std::string{})), silence_(silence), gone_(gone) {}
     ~SilentStore() override { gone_ = true; }
 
-    Pending<std::vector<Entry>> enter(std::span<const Contender> contenders) override {
-        return inner_->enter(contenders);
-    }
-    Pending<Standing> standing(const Ticket& ticket) override { return inner_->standing(ticket); }
-    Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
-                                         Extension extension) override {
-        return inner_->renew(tickets, extension);
-    }
     Pending<Standing> leave(const Ticket&) override {
         if (std::this_thread::get_id() == caller_) ++leaves_of_caller;
-        if (silence_ == Silence::for_ever) {
-            return Pending<Standing>(std::make_shared<Flight<Standing>>(wire()));
-        }
+        if (silence_ == Silence::for_ever) return never<Standing>();
         return Failure{errc::unreachable, Effect::unknown, "no answer"};
     }
-    Pending<std::vector<Line>> inspect(std::string prefix) override {
-        return inner_->inspect(std::move(prefix));
-    }
-    std::unique_ptr<Watch> watch(const Ticket& ticket, LineMoved line_moved) override {
-        return inner_->watch(ticket, std::move(line_moved));
-    }
-    Capabilities capabilities() const override { return inner_->capabilities(); }
-    Wire& wire() override { return inner_->wire(); }
-    const std::string& description() const override { return inner_->description(); }
 
     std::atomic<int> leaves_of_caller{0};
 
@@ -72,28 +36,29 @@ private:
     const std::thread::id caller_ = std::this_thread::get_id();
     const Silence silence_;
     std::atomic<bool>& gone_;
-    std::shared_ptr<Store> inner_ = memory::open_memory(std::string{});
 };
+
+/// One who wants a resource for so long.
+Contender somebody(Context& context, std::string resource, std::chrono::milliseconds lease) {
+    return {.resource = std::move(resource),
+            .nonce = context.next_nonce(),
+            .owner = "somebody",
+            .lease = lease};
+}
 
 class GivingBack : public testing::TestWithParam<Silence> {
 protected:
     std::shared_ptr<HoldState> hold_of_five() {
         Request request;
         for (int i = 0; i < 5; ++i) {
-            request.contenders.push_back({.resource = std::to_string(i),
-                                          .nonce = context_->next_nonce(),
-                                          .owner = "somebody",
-                                          .lease = 2s});
+            request.contenders.push_back(somebody(*context_, std::to_string(i), 2s));
         }
         return acquire(context_, std::move(request)).hold;
     }
 
     std::atomic<bool> gone_{false};
     std::shared_ptr<SilentStore> store_ = std::make_shared<SilentStore>(GetParam(), gone_);
-    std::shared_ptr<Context> context_ = Context::make({.store = store_,
-                                                       .clock = std::make_shared<SystemClock>(),
-                                                       .renewing = std::make_unique<AlarmThread>(),
-                                                       .telling = std::make_unique<AlarmThread>()});
+    std::shared_ptr<Context> context_ = test::client_of({.store = store_});
 };
 
 TEST_P(GivingBack, SeveralToASilentStoreEndsInTheTimeOfOne) {
@@ -114,59 +79,35 @@ TEST_P(GivingBack, InTheBackgroundDoesNotOutliveTheClient) {
     EXPECT_TRUE(await([&] { return gone_.load(); }, 5s));
 }
 
-/// Answers nothing at all, and says so after a long time.
-class MuteStore final : public Store {
+/// Answers nothing that it is asked here, and says so after a long time.
+class MuteStore final : public test::PassingStore {
 public:
     static constexpr auto request_timeout = 25s;
 
+    MuteStore() : PassingStore(memory::open_memory(std::string{})) {}
+
     Pending<std::vector<Entry>> enter(std::span<const Contender>) override {
         ++enters;
-        return never<std::vector<Entry>>();
-    }
-    Pending<Standing> standing(const Ticket&) override { return never<Standing>(); }
-    Pending<std::vector<Standing>> renew(std::span<const Ticket>, Extension) override {
-        return never<std::vector<Standing>>();
+        return never<std::vector<Entry>>(BootClock::now() + request_timeout);
     }
     Pending<Standing> leave(const Ticket&) override {
         ++leaves;
-        return never<Standing>();
+        return never<Standing>(BootClock::now() + request_timeout);
     }
-    Pending<std::vector<Line>> inspect(std::string) override { return never<std::vector<Line>>(); }
-    std::unique_ptr<Watch> watch(const Ticket&, LineMoved) override { return nullptr; }
-    Capabilities capabilities() const override { return {}; }
-    Wire& wire() override { return wire_; }
-    const std::string& description() const override { return description_; }
 
     std::atomic<int> enters{0};
     std::atomic<int> leaves{0};
-
-private:
-    template <class T>
-    Pending<T> never() {
-        return Pending<T>(std::make_shared<Flight<T>>(wire_), BootClock::now() + request_timeout);
-    }
-
-    std::string description_ = "mute";
-    Wire wire_;
 };
 
 TEST(AStop, DoesNotWaitForAStoreThatIsSilent) {
     const auto store = std::make_shared<MuteStore>();
-    const auto context = Context::make({.store = store,
-                                        .clock = std::make_shared<SystemClock>(),
-                                        .renewing = std::make_unique<AlarmThread>(),
-                                        .telling = std::make_unique<AlarmThread>(),
-                                        .goodbye = 0ms});
+    const auto context = test::client_of({.store = store, .goodbye = 0ms});
     for (const auto patience : {Patience::none, Patience::wait}) {
         const int before = store->enters;
         const int left_before = store->leaves;
         std::stop_source stop;
-        Request request{.contenders = {{.resource = "a",
-                                        .nonce = context->next_nonce(),
-                                        .owner = "somebody",
-                                        .patience = patience,
-                                        .lease = 30s}},
-                        .stop = stop.get_token()};
+        Request request{.contenders = {somebody(*context, "a", 30s)}, .stop = stop.get_token()};
+        request.contenders.front().patience = patience;
         auto ended = std::async([&] { return acquire(context, std::move(request)).end; });
         ASSERT_TRUE(await([&] { return store->enters > before; }));
         stop.request_stop();
@@ -187,12 +128,8 @@ TEST(AStop, ThatCameBeforeATryTakesNothing) {
 
 TEST(AClient, ThatEndsOnAThreadOfOursTakesOutWhatItLeavesInLine) {
     const std::shared_ptr<Store> store = memory::open_memory(std::string{});
-    auto context = Context::make({.store = store,
-                                  .clock = std::make_shared<SystemClock>(),
-                                  .renewing = std::make_unique<AlarmThread>(),
-                                  .telling = std::make_unique<AlarmThread>()});
-    const Contender one{
-        .resource = "a", .nonce = context->next_nonce(), .owner = "somebody", .lease = 60s};
+    auto context = test::client_of({.store = store});
+    const Contender one = somebody(*context, "a", 60s);
     const Ticket ticket = store->enter({&one, 1}).get().value().front().ticket;
     Alarm& renewing = context->renewing();
     // As an asynchronous acquisition ends that nobody waits for any more.
@@ -210,43 +147,29 @@ protected:
     static constexpr std::chrono::milliseconds lease = 40s;
     static constexpr auto soon = 10s;
 
-    class Stubborn final : public Store {
+    class Stubborn final : public test::PassingStore {
     public:
-        explicit Stubborn(Silence silence) : silence_(silence) {}
+        explicit Stubborn(Silence silence)
+            : PassingStore(memory::open_memory(std::string{})), silence_(silence) {}
 
         Pending<std::vector<Entry>> enter(std::span<const Contender> contenders) override {
-            auto entries = inner_->enter(contenders).get();
+            auto entries = inner().enter(contenders).get();
             // Lost after a moment: a session that others had before, say.
             for (Entry& entry : entries.value()) {
                 entry.standing.counted_from = BootClock::now() - lease * 9 / 10 + 200ms;
             }
             return entries;
         }
-        Pending<Standing> standing(const Ticket& ticket) override {
-            return inner_->standing(ticket);
-        }
         Pending<std::vector<Standing>> renew(std::span<const Ticket>, Extension) override {
-            return Pending<std::vector<Standing>>(
-                std::make_shared<Flight<std::vector<Standing>>>(wire()));
+            return never<std::vector<Standing>>();
         }
         Pending<Standing> leave(const Ticket&) override {
-            if (silence_ == Silence::for_ever) {
-                return Pending<Standing>(std::make_shared<Flight<Standing>>(wire()));
-            }
+            if (silence_ == Silence::for_ever) return never<Standing>();
             std::unique_lock lock(mutex_);
             ++leaves;
             over_.wait(lock, [this] { return is_over_; });
             return Failure{errc::unreachable, Effect::unknown, "no answer"};
         }
-        Pending<std::vector<Line>> inspect(std::string prefix) override {
-            return inner_->inspect(std::move(prefix));
-        }
-        std::unique_ptr<Watch> watch(const Ticket& ticket, LineMoved line_moved) override {
-            return inner_->watch(ticket, std::move(line_moved));
-        }
-        Capabilities capabilities() const override { return inner_->capabilities(); }
-        Wire& wire() override { return inner_->wire(); }
-        const std::string& description() const override { return inner_->description(); }
 
         void let_go() {
             const std::lock_guard guard(mutex_);
@@ -261,7 +184,6 @@ protected:
         std::mutex mutex_;
         std::condition_variable over_;
         bool is_over_ = false;
-        std::shared_ptr<Store> inner_ = memory::open_memory(std::string{});
     };
 
     struct ReleasingObserver final : Observer {
@@ -272,23 +194,14 @@ protected:
     };
 
     Request request(std::string resource) {
-        Request request;
-        request.contenders.push_back({.resource = std::move(resource),
-                                      .nonce = context_->next_nonce(),
-                                      .owner = "somebody",
-                                      .lease = lease});
-        return request;
+        return {.contenders = {somebody(*context_, std::move(resource), lease)}};
     }
 
     const Within within_ = std::get<0>(GetParam());
     std::shared_ptr<Stubborn> store_ = std::make_shared<Stubborn>(std::get<1>(GetParam()));
     std::shared_ptr<ReleasingObserver> observer_ = std::make_shared<ReleasingObserver>();
-    std::shared_ptr<Context> context_ = Context::make({.store = store_,
-                                                       .clock = std::make_shared<SystemClock>(),
-                                                       .renewing = std::make_unique<AlarmThread>(),
-                                                       .telling = std::make_unique<AlarmThread>(),
-                                                       .options = {.observer = observer_},
-                                                       .goodbye = 0ms});
+    std::shared_ptr<Context> context_ =
+        test::client_of({.store = store_, .options = {.observer = observer_}, .goodbye = 0ms});
 };
 
 TEST_P(GivingBackWithin, DoesNotKeepTheNewsFromAnotherHold) {

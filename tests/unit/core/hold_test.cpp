@@ -1,14 +1,9 @@
-#include <chrono>
-#include <utility>
-
-#include <gtest/gtest.h>
-
 #include <holdfast/holdfast.hpp>
+
+#include "support/suite.hpp"
 
 namespace holdfast {
 namespace {
-
-using namespace std::chrono_literals;
 
 TEST(Hold, ThatWasMovedFromHoldsNothing) {
     auto permits = connect("memory:").semaphore("jobs", 2);

@@ -1,20 +1,12 @@
-#include <chrono>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include <gtest/gtest.h>
-
 #include "core/keeper.hpp"
 #include "core/lease.hpp"
+#include "stores/memory/memory_store.hpp"
+#include "support/passing_store.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast::core {
 namespace {
 
-using namespace std::chrono_literals;
 using State = Standing::State;
 
 class StoppedClock final : public Clock {
@@ -38,8 +30,10 @@ public:
 };
 
 /// Notes what is renewed; the test answers.
-class RenewingStore final : public Store {
+class RenewingStore final : public test::PassingStore {
 public:
+    RenewingStore() : PassingStore(memory::open_memory(std::string{})) {}
+
     struct Renewal {
         std::vector<std::string> resources;
         std::chrono::milliseconds lease;
@@ -61,28 +55,15 @@ public:
         last_lease = extension.lease;
         if (at_once) return std::vector<Standing>(tickets.size(), *at_once);
         Renewal renewal{
-            {}, extension.lease, std::make_shared<Flight<std::vector<Standing>>>(wire_)};
+            {}, extension.lease, std::make_shared<Flight<std::vector<Standing>>>(wire())};
         for (const Ticket& ticket : tickets) renewal.resources.push_back(ticket.resource);
         renewals.push_back(renewal);
         return Pending<std::vector<Standing>>(renewal.flight);
     }
-    Pending<std::vector<Entry>> enter(std::span<const Contender>) override { return none(); }
-    Pending<Standing> standing(const Ticket&) override { return none(); }
-    Pending<Standing> leave(const Ticket&) override { return none(); }
-    Pending<std::vector<Line>> inspect(std::string) override { return none(); }
-    std::unique_ptr<Watch> watch(const Ticket&, LineMoved) override { return nullptr; }
-    Capabilities capabilities() const override { return {}; }
-    Wire& wire() override { return wire_; }
-    const std::string& description() const override { return description_; }
 
     std::vector<Renewal> renewals;
     std::chrono::milliseconds last_lease{0};
     std::optional<Standing> at_once;  ///< what is answered to all, without the test
-
-private:
-    static Failure none() { return {errc::not_supported, Effect::none, "not here"}; }
-    std::string description_ = "store";
-    Wire wire_;
 };
 
 struct Listener final : KeptListener {
@@ -121,6 +102,25 @@ protected:
         return true;
     }
     std::size_t renewals() const { return store_.renewals.size(); }
+    /// Lets time pass until the next renewal is sent, which the store answers so.
+    void renew(const Standing& answer, std::chrono::nanoseconds due = 4s) {
+        pass(due);
+        store_.renewals.back().answer({answer});
+    }
+    /// What is over is not renewed.
+    void expect_no_more_renewals() {
+        const auto before = renewals();
+        pass(1h);
+        EXPECT_EQ(renewals(), before);
+    }
+    /// By an answer that is there at once.
+    bool lengthen(const std::shared_ptr<Kept>& kept, std::chrono::milliseconds lease,
+                  Standing answer = {.state = State::admitted}) {
+        store_.at_once = answer;
+        const bool lengthened = keeper_->lengthen({&kept, 1}, lease);
+        store_.at_once.reset();
+        return lengthened;
+    }
 
     StoppedClock clock_;
     ManualAlarm renewing_;
@@ -159,8 +159,7 @@ TEST_F(AKeeper, CountsTheLeaseFromTheSendOfTheAnsweredRenewal) {
 TEST_F(AKeeper, CountsFromWhereTheStoreSaysIfItDoes) {
     const auto kept = keep("a");
     const Moment session = clock_.now() + 1s;
-    pass(4s);
-    store_.renewals[0].answer({{.state = State::admitted, .counted_from = session}});
+    renew({.state = State::admitted, .counted_from = session});
     EXPECT_EQ(kept->valid_until(), valid_until(session, 12s));
 }
 
@@ -168,8 +167,7 @@ TEST_F(AKeeper, LengthensFromTheMomentThatTheStoreCountsFrom) {
     const auto kept = keep("a");
     clock_.moment += 3s;
     const Moment counted_from = clock_.now() - 1s;
-    store_.at_once = Standing{.state = State::admitted, .counted_from = counted_from};
-    EXPECT_TRUE(keeper_->lengthen({&kept, 1}, 1h));
+    EXPECT_TRUE(lengthen(kept, 1h, {.state = State::admitted, .counted_from = counted_from}));
     EXPECT_LE(kept->valid_until(), counted_from + 1h);
 }
 
@@ -291,9 +289,7 @@ TEST_F(AKeeper, TellsBeforeTheLeaseCanNoLongerBeTrusted) {
     }
     EXPECT_EQ(listener_->overdue_calls, 1);
     EXPECT_EQ(kept->valid_until(), deadline);
-    const auto before = renewals();
-    pass(1h);
-    EXPECT_EQ(renewals(), before) << "what was given up is not renewed";
+    expect_no_more_renewals();
     EXPECT_EQ(listener_->overdue_calls, 1);
 }
 
@@ -323,31 +319,25 @@ TEST_F(AKeeper, KeepsAHoldByNothingButItsOwnFence) {
         const auto kept = keep("a");
         keeper_->admitted(*kept, 7);
         const Moment before = kept->valid_until();
-        pass(4s);
-        store_.renewals.back().answer({answer});
+        renew(answer);
         EXPECT_EQ(listener_->standings.back(), State::gone);
         EXPECT_EQ(kept->valid_until(), before);
-        const auto count = renewals();
-        pass(1h);
-        EXPECT_EQ(renewals(), count) << "what is over is not renewed";
+        expect_no_more_renewals();
     }
 }
 
 TEST_F(AKeeper, KeepsAHoldByItsOwnFence) {
     const auto kept = keep("a");
     keeper_->admitted(*kept, 7);
-    pass(4s);
-    store_.renewals[0].answer({{.state = State::admitted, .fence = 7}});
+    renew({.state = State::admitted, .fence = 7});
     EXPECT_EQ(listener_->standings, std::vector{State::admitted});
     EXPECT_EQ(kept->valid_until(), valid_until(clock_.now(), 12s));
 }
 
 TEST_F(AKeeper, RemembersTheFenceThatARenewalBrought) {
     const auto kept = keep("a");
-    pass(4s);
-    store_.renewals[0].answer({{.state = State::admitted, .fence = 7}});
-    pass(4s);
-    store_.renewals[1].answer({{.state = State::waiting}});
+    renew({.state = State::admitted, .fence = 7});
+    renew({.state = State::waiting});
     EXPECT_EQ(listener_->standings, (std::vector{State::admitted, State::gone}));
 }
 
@@ -367,24 +357,20 @@ TEST_F(AKeeper, TakesNoAnswerFromBeforeTheAdmissionForALoss) {
 TEST_F(AKeeper, LengthensNothingThatTheStoreKnowsOtherwise) {
     const auto kept = keep("a");
     keeper_->admitted(*kept, 7);
-    store_.at_once = Standing{.state = State::admitted, .fence = 8};
-    EXPECT_FALSE(keeper_->lengthen({&kept, 1}, 1h));
+    EXPECT_FALSE(lengthen(kept, 1h, {.state = State::admitted, .fence = 8}));
     EXPECT_EQ(listener_->standings, std::vector{State::gone});
 }
 
 TEST_F(AKeeper, LengthensNobodysLeaseToLessThanItsOwn) {
     const auto kept = keep("a");
-    store_.at_once = Standing{.state = State::admitted};
-    EXPECT_TRUE(keeper_->lengthen({&kept, 1}, 5s));
+    EXPECT_TRUE(lengthen(kept, 5s));
     EXPECT_EQ(kept->valid_until(), valid_until(clock_.now(), 12s));
     EXPECT_EQ(store_.last_lease, 12s);
 }
 
 TEST_F(AKeeper, GivesWhoeverLengthenedAMomentToStop) {
     const auto kept = keep("a", 300ms);
-    store_.at_once = Standing{.state = State::admitted};
-    ASSERT_TRUE(keeper_->lengthen({&kept, 1}, 1h));
-    store_.at_once.reset();
+    ASSERT_TRUE(lengthen(kept, 1h));
     pass(900ms);
     EXPECT_EQ(renewals(), 0U);
     pass(100ms);
@@ -393,9 +379,7 @@ TEST_F(AKeeper, GivesWhoeverLengthenedAMomentToStop) {
 
 TEST_F(AKeeper, TrustsALengthenedLeaseNoLongerThanTheNextRenewalThatIsSent) {
     const auto kept = keep("a");
-    store_.at_once = Standing{.state = State::admitted};
-    ASSERT_TRUE(keeper_->lengthen({&kept, 1}, 100s));
-    store_.at_once.reset();
+    ASSERT_TRUE(lengthen(kept, 100s));
     EXPECT_EQ(kept->valid_until(), valid_until(clock_.now(), 100s));
     pass(4s);
     ASSERT_EQ(renewals(), 1U) << "which has its own lease again";
@@ -407,11 +391,9 @@ TEST_F(AKeeper, TrustsALengthenedLeaseNoLongerThanTheNextRenewalThatIsSent) {
 TEST_F(AKeeper, RenewsAllAtOnceWhenTheServersClockWentForward) {
     const auto lasting = keep("a", 60s);
     const auto brief = keep("b", 3s);
-    pass(1s);
-    store_.renewals.back().answer({{.state = State::admitted, .server_clock = 1000s}});
-    pass(1s);
+    renew({.state = State::admitted, .server_clock = 1000s}, 1s);
+    renew({.state = State::gone, .server_clock = 1001s + 100s}, 1s);
     ASSERT_EQ(renewals(), 2U);
-    store_.renewals.back().answer({{.state = State::gone, .server_clock = 1001s + 100s}});
     pass(0s);
     ASSERT_EQ(renewals(), 3U) << "not after a third of a minute";
     EXPECT_EQ(store_.renewals.back().resources, std::vector<std::string>{"a"});
@@ -426,10 +408,8 @@ TEST_F(AKeeper, RenewsAllAtOnceWhenTheServersClockWentForward) {
 TEST_F(AKeeper, TellsAlsoThatTheServersClockWentBack) {
     const auto lasting = keep("a", 60s);
     const auto brief = keep("b", 3s);
-    pass(1s);
-    store_.renewals.back().answer({{.state = State::admitted, .server_clock = 1000s}});
-    pass(1s);
-    store_.renewals.back().answer({{.state = State::admitted, .server_clock = 901s}});
+    renew({.state = State::admitted, .server_clock = 1000s}, 1s);
+    renew({.state = State::admitted, .server_clock = 901s}, 1s);
     pass(0s);
     EXPECT_EQ(renewals(), 2U);
     ASSERT_EQ(failures_.size(), 1U);
@@ -445,11 +425,9 @@ TEST_F(AKeeper, TellsAtOnceWhatIsOverdueFromTheStart) {
 
 TEST_F(AKeeper, DropsWhatIsGoneAfterSayingSo) {
     const auto kept = keep("a");
-    pass(4s);
-    store_.renewals[0].answer_all(State::gone);
+    renew({.state = State::gone});
     EXPECT_EQ(listener_->standings, std::vector{State::gone});
-    pass(1h);
-    EXPECT_EQ(renewals(), 1U);
+    expect_no_more_renewals();
     EXPECT_EQ(listener_->overdue_calls, 0);
 }
 
@@ -468,10 +446,8 @@ TEST_F(AKeeper, IgnoresAnAnswerThatComesAfterItForgot) {
         const Moment before = kept->valid_until();
         keeper_->forget(*kept);
         fails ? store_.renewals.back().fail() : store_.renewals.back().answer_all(State::admitted);
-        const auto count = renewals();
-        pass(1h);
+        expect_no_more_renewals();
         EXPECT_EQ(kept->valid_until(), before);
-        EXPECT_EQ(renewals(), count);
         EXPECT_TRUE(listener_->standings.empty());
     }
 }
@@ -480,8 +456,7 @@ TEST_F(AKeeper, TellsWhomeverItWasHandedOverTo) {
     const auto kept = keep("a");
     const auto heir = std::make_shared<Listener>();
     keeper_->hand_over(*kept, heir);
-    pass(4s);
-    store_.renewals[0].answer_all(State::admitted);
+    renew({.state = State::admitted});
     EXPECT_TRUE(listener_->standings.empty());
     EXPECT_EQ(heir->standings, std::vector{State::admitted});
 }
@@ -491,8 +466,7 @@ TEST_F(AKeeper, TellsTheHeirOfWhatWasOverBeforeItCame) {
     pass(11s);
     EXPECT_EQ(listener_->overdue_calls, 1);
     const auto gone = keep("b");
-    pass(4s);
-    store_.renewals.back().answer_all(State::gone);
+    renew({.state = State::gone});
     for (const auto& kept : {overdue, gone}) {
         const auto heir = std::make_shared<Listener>();
         keeper_->hand_over(*kept, heir);
@@ -503,8 +477,7 @@ TEST_F(AKeeper, TellsTheHeirOfWhatWasOverBeforeItCame) {
 TEST_F(AKeeper, OutlivesItsListeners) {
     const auto kept = keep("a");
     listener_.reset();
-    pass(4s);
-    store_.renewals[0].answer_all(State::admitted);
+    renew({.state = State::admitted});
     pass(1h);
 }
 

@@ -1,13 +1,8 @@
-#include <chrono>
-
-#include <gtest/gtest.h>
-
 #include "core/lease.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast::core {
 namespace {
-
-using namespace std::chrono_literals;
 
 constexpr Moment sent{1h};
 

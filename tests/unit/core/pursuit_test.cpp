@@ -1,14 +1,9 @@
-#include <chrono>
-#include <optional>
-
-#include <gtest/gtest.h>
-
 #include "core/pursuit.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast::core {
 namespace {
 
-using namespace std::chrono_literals;
 using End = Acquisition::End;
 
 Outcome unreachable(End end) {

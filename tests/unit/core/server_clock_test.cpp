@@ -1,13 +1,8 @@
-#include <chrono>
-
-#include <gtest/gtest.h>
-
 #include "core/server_clock.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast::core {
 namespace {
-
-using namespace std::chrono_literals;
 
 /// A server whose clock the test moves, and a network of its pace.
 class AServerClock : public testing::Test {

@@ -1,29 +1,17 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <algorithm>
-#include <chrono>
 #include <csignal>
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <map>
-#include <memory>
-#include <string>
-
-#include <gtest/gtest.h>
 
 #include <holdfast/holdfast.hpp>
 
-#include "support/await.hpp"
+#include "support/suite.hpp"
 
 /// What a client's threads do to the program that they are in.
 namespace holdfast {
 namespace {
-
-using namespace std::chrono_literals;
-using test::await;
 
 /// How it ends in a process of its own: its exit code, or less than nothing by a signal.
 int in_child(const std::function<int()>& main) {

@@ -1,11 +1,8 @@
-#include <algorithm>
-#include <array>
 #include <limits>
-
-#include <gtest/gtest.h>
 
 #include "port/admission.hpp"
 #include "port/contender.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast {
 namespace {

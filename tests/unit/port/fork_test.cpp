@@ -1,12 +1,9 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <functional>
-#include <memory>
-
-#include <gtest/gtest.h>
 
 #include "port/fork.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast {
 namespace {

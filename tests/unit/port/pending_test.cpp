@@ -1,18 +1,8 @@
-#include <atomic>
-#include <chrono>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <thread>
-
-#include <gtest/gtest.h>
-
 #include "port/pending.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast {
 namespace {
-
-using namespace std::chrono_literals;
 
 /// A wire whose turns run what a test has put there, on the leader's thread.
 class ScriptedWire final : public Wire {

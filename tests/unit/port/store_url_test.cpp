@@ -1,14 +1,13 @@
 #include "port/store_url.hpp"
+#include "support/suite.hpp"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <holdfast/error.hpp>
 
 namespace holdfast {
 namespace {
 
-using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;

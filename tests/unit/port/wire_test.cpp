@@ -1,27 +1,16 @@
-#include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <deque>
-#include <memory>
-#include <mutex>
 #include <new>
-#include <thread>
-#include <utility>
-#include <vector>
 
-#include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "port/wire.hpp"
-#include "support/await.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast {
 namespace {
-
-using namespace std::chrono_literals;
-using test::await;
 
 /// A wire on which messages arrive when a test sends them; each is a callback.
 class Mailbox final : public Wire {

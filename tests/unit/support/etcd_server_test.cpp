@@ -1,12 +1,5 @@
 #include "servers/etcd_server.hpp"
-
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-
-#include <csignal>
-#include <stdexcept>
-
-#include "support/await.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -29,53 +22,7 @@ TEST(EtcdServer, ALeaseCanBeAsShortAsASecond) {
     EXPECT_NE(server.ctl({"lease", "grant", "1"}).find("TTL(1s)"), std::string::npos);
 }
 
-TEST(EtcdServer, AWrongFlagIsAnErrorAtOnce) {
-    EXPECT_THROW(const EtcdServer server({.flags = {"--max-txn-ops=many"}}), std::runtime_error);
-}
-
-TEST(EtcdServer, AKilledOneRefusesAndIsThereAgainOnTheSamePortWithItsData) {
-    EtcdServer server;
-    const int port = server.port();
-    server.ctl({"put", "key", "value"});
-    server.kill();
-    server.kill();
-    EXPECT_FALSE(connect_to_port(port));
-    EXPECT_FALSE(server.serves());
-    server.restart();
-    EXPECT_EQ(server.port(), port);
-    EXPECT_EQ(server.ctl({"get", "key"}), "key\nvalue");
-    server.restart_empty();
-    EXPECT_EQ(server.ctl({"get", "key"}), "");
-}
-
-TEST(EtcdServer, APausedOneIsSilentUntilItIsResumed) {
-    const EtcdServer server;
-    server.pause();
-    EXPECT_TRUE(connect_to_port(server.port())) << "the kernel accepts for it";
-    EXPECT_FALSE(server.serves());
-    server.resume();
-    EXPECT_TRUE(await([&] { return server.serves(); }));
-}
-
-TEST(EtcdServer, EndsWithAProcessThatIsKilled) {
-    int told_port = 0;
-    int pipes[2];
-    ASSERT_EQ(pipe(pipes), 0);
-    const pid_t victim = fork();
-    if (victim == 0) {
-        const EtcdServer server;
-        const int port = server.port();
-        if (write(pipes[1], &port, sizeof port) == sizeof port) raise(SIGKILL);
-        _exit(1);
-    }
-    ASSERT_EQ(read(pipes[0], &told_port, sizeof told_port), static_cast<ssize_t>(sizeof told_port));
-    EXPECT_EQ(waitpid(victim, nullptr, 0), victim);
-    EXPECT_TRUE(await([&] { return !connect_to_port(told_port); }));
-    close(pipes[0]);
-    close(pipes[1]);
-}
-
-TEST(EtcdServer, SpeaksTlsWithACertificateForThisMachine) {
+TEST(EtcdServer, ServesByTlsOnlyWhoShowsACertificateWhereItDemandsOne) {
     const EtcdServer server({.tls = true, .client_certificates = true});
     const std::string endpoint =
         "--endpoints=https://127.0.0.1:" + std::to_string(server.tls_port());

@@ -1,18 +1,16 @@
 #include "support/fault_proxy.hpp"
 
-#include <gtest/gtest.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 
 #include "servers/redis_server.hpp"
-#include "support/await.hpp"
 #include "support/resp.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast::test {
 namespace {
 
-using namespace std::chrono_literals;
 using Words = std::vector<std::string>;
 
 /// Long enough to see that nothing comes, where something would come at once.
@@ -24,6 +22,11 @@ public:
 
     bool is_connected() const { return static_cast<bool>(socket_); }
     void say(const Words& words) { say_bytes(to_resp(words)); }
+    void say_together(const std::vector<Words>& requests) {
+        std::string bytes;
+        for (const Words& request : requests) bytes += to_resp(request);
+        say_bytes(bytes);
+    }
     void say_bytes(std::string_view bytes) {
         EXPECT_TRUE(send_all(socket_, bytes)) << "the connection is gone";
     }
@@ -46,6 +49,9 @@ public:
     std::string ask(const Words& words) {
         say(words);
         return hear();
+    }
+    void expect_to_hear(const Words& replies) {
+        for (const std::string& reply : replies) EXPECT_EQ(hear(), reply);
     }
     void leave() { socket_.close(); }
 
@@ -93,15 +99,12 @@ TEST_F(FaultProxyTest, PassesWhatIsSentByteByByteAndWhatIsSentTogether) {
     for (const char byte : to_resp({"SET", "key", "value"})) visitor_.say_bytes({&byte, 1});
     EXPECT_EQ(visitor_.hear(), "OK");
     visitor_.say_bytes("PING\r\n" + to_resp({"GET", "key"}) + to_resp({"GET", "no"}));
-    EXPECT_EQ(visitor_.hear(), "PONG");
-    EXPECT_EQ(visitor_.hear(), "value");
-    EXPECT_EQ(visitor_.hear(), "(nil)");
+    visitor_.expect_to_hear({"PONG", "value", "(nil)"});
 }
 
 TEST_F(FaultProxyTest, PassesMessagesToSubscribers) {
     visitor_.say({"SUBSCRIBE", "one", "two"});
-    EXPECT_EQ(visitor_.hear(), "[subscribe, one, 1]");
-    EXPECT_EQ(visitor_.hear(), "[subscribe, two, 2]");
+    visitor_.expect_to_hear({"[subscribe, one, 1]", "[subscribe, two, 2]"});
     server_.command({"PUBLISH", "two", "hello"});
     EXPECT_EQ(visitor_.hear(), "[message, two, hello]");
 }
@@ -110,8 +113,7 @@ TEST_F(FaultProxyTest, CountsWhatItSees) {
     EXPECT_TRUE(proxy_.await_connections(1));
     visitor_.say_bytes(to_resp({"PING"}) + to_resp({"PING"}) + "*1\r\n$4\r\nPI");
     EXPECT_TRUE(proxy_.await_requests(2));
-    EXPECT_EQ(visitor_.hear(), "PONG");
-    EXPECT_EQ(visitor_.hear(), "PONG");
+    visitor_.expect_to_hear({"PONG", "PONG"});
     EXPECT_EQ(proxy_.requests(), 2U);
     EXPECT_EQ(proxy_.bytes_from_clients(), 2 * 14U + 10U);
     EXPECT_EQ(proxy_.bytes_from_server(), 14U);
@@ -161,10 +163,8 @@ TEST_F(FaultProxyTest, RepliesAreDroppedUntilThatIsLifted) {
 
 TEST_F(FaultProxyTest, WithADroppedReplyThoseBehindItAreLostAndThoseBeforeItAreNot) {
     proxy_.on_request(on("SET", Verdict::drop_reply));
-    visitor_.say_bytes(to_resp({"INCR", "a"}) + to_resp({"SET", "b", "1"}) +
-                       to_resp({"INCR", "c"}));
-    EXPECT_EQ(visitor_.hear(), "1");
-    EXPECT_EQ(visitor_.hear(), "end");
+    visitor_.say_together({{"INCR", "a"}, {"SET", "b", "1"}, {"INCR", "c"}});
+    visitor_.expect_to_hear({"1", "end"});
     EXPECT_EQ(server_.command({"MGET", "a", "b", "c"}), "[1, 1, 1]");
 }
 
@@ -193,7 +193,7 @@ TEST_F(FaultProxyTest, HeldRequestsArriveLater) {
 
 TEST_F(FaultProxyTest, HeldRequestsArriveAlsoWhenTheirClientHasLeft) {
     proxy_.hold_requests();
-    visitor_.say_bytes(to_resp({"INCR", "key"}) + to_resp({"INCR", "key"}));
+    visitor_.say_together({{"INCR", "key"}, {"INCR", "key"}});
     EXPECT_TRUE(proxy_.await_requests(2));
     visitor_.leave();
     EXPECT_EQ(server_.command({"DBSIZE"}), "0");
@@ -217,7 +217,7 @@ TEST_F(FaultProxyTest, HeldRequestsArriveAlsoWhenTheirConnectionWasCut) {
 TEST_F(FaultProxyTest, DelayedRepliesAreOfRequestsDoneAtOnce) {
     proxy_.delay_replies(100ms);
     const auto start = std::chrono::steady_clock::now();
-    visitor_.say_bytes(to_resp({"INCR", "key"}) + to_resp({"INCR", "key"}));
+    visitor_.say_together({{"INCR", "key"}, {"INCR", "key"}});
     EXPECT_TRUE(await_value("key", "2"));
     EXPECT_EQ(visitor_.hear(), "1");
     EXPECT_GE(std::chrono::steady_clock::now() - start, 100ms);
@@ -335,9 +335,8 @@ TEST_F(FaultProxyTest, TheHookIsShownEachRequest) {
         shown.push_back(words_of(request));
         return Verdict::pass;
     });
-    visitor_.say_bytes(to_resp({"SET", "key", "a b"}) + to_resp({"PING"}));
-    EXPECT_EQ(visitor_.hear(), "OK");
-    EXPECT_EQ(visitor_.hear(), "PONG");
+    visitor_.say_together({{"SET", "key", "a b"}, {"PING"}});
+    visitor_.expect_to_hear({"OK", "PONG"});
     proxy_.on_request({});
     EXPECT_EQ(visitor_.ask({"GET", "key"}), "a b");
     EXPECT_EQ(shown, (std::vector<Words>{{"SET", "key", "a b"}, {"PING"}}));
@@ -345,19 +344,15 @@ TEST_F(FaultProxyTest, TheHookIsShownEachRequest) {
 
 TEST_F(FaultProxyTest, ARequestCutBeforeIsNotDone) {
     proxy_.on_request(on("SET", Verdict::cut_before));
-    visitor_.say_bytes(to_resp({"INCR", "a"}) + to_resp({"SET", "b", "1"}) +
-                       to_resp({"INCR", "c"}));
-    EXPECT_EQ(visitor_.hear(), "1");
-    EXPECT_EQ(visitor_.hear(), "end");
+    visitor_.say_together({{"INCR", "a"}, {"SET", "b", "1"}, {"INCR", "c"}});
+    visitor_.expect_to_hear({"1", "end"});
     EXPECT_EQ(server_.command({"MGET", "a", "b", "c"}), "[1, (nil), (nil)]");
 }
 
 TEST_F(FaultProxyTest, ARequestCutAfterIsDoneAndNotWaitedFor) {
     proxy_.on_request(on("SET", Verdict::cut_after));
-    visitor_.say_bytes(to_resp({"INCR", "a"}) + to_resp({"SET", "b", "1"}) +
-                       to_resp({"INCR", "c"}));
-    EXPECT_EQ(visitor_.hear(), "1");
-    EXPECT_EQ(visitor_.hear(), "end");
+    visitor_.say_together({{"INCR", "a"}, {"SET", "b", "1"}, {"INCR", "c"}});
+    visitor_.expect_to_hear({"1", "end"});
     EXPECT_TRUE(await_value("b", "1"));
     EXPECT_EQ(value_of("c"), "(nil)");
 }
@@ -372,13 +367,12 @@ TEST_F(FaultProxyTest, ARequestCutAfterReachesAServerThatStandsStill) {
 
 TEST_F(FaultProxyTest, ARequestCanBeHeldAndOthersPassIt) {
     proxy_.on_request(on("SET", Verdict::hold));
-    visitor_.say_bytes(to_resp({"SET", "a", "1"}) + to_resp({"INCR", "a"}));
+    visitor_.say_together({{"SET", "a", "1"}, {"INCR", "a"}});
     EXPECT_TRUE(proxy_.await_requests(2));
     EXPECT_EQ(Visitor(proxy_.port()).ask({"GET", "a"}), "(nil)");
     EXPECT_EQ(visitor_.hear(moment), "silence");
     proxy_.let_pass();
-    EXPECT_EQ(visitor_.hear(), "OK");
-    EXPECT_EQ(visitor_.hear(), "2");
+    visitor_.expect_to_hear({"OK", "2"});
 }
 
 TEST_F(FaultProxyTest, AHeldRequestPassesAfterItsClientHasLeftAndAnotherHasCome) {
@@ -400,13 +394,12 @@ TEST_F(FaultProxyTest, AHookMayUseTheControls) {
         if (words_of(request).front() == "SET") proxy_.black_hole();
         return Verdict::pass;
     });
-    visitor_.say_bytes(to_resp({"SET", "a", "1"}) + to_resp({"SET", "b", "1"}));
+    visitor_.say_together({{"SET", "a", "1"}, {"SET", "b", "1"}});
     EXPECT_TRUE(await_value("a", "1"));
     EXPECT_EQ(visitor_.hear(moment), "silence");
     EXPECT_EQ(value_of("b"), "(nil)");
     proxy_.pass();
-    EXPECT_EQ(visitor_.hear(), "OK");
-    EXPECT_EQ(visitor_.hear(), "OK");
+    visitor_.expect_to_hear({"OK", "OK"});
 }
 
 TEST_F(FaultProxyTest, AHookMayLiftItself) {

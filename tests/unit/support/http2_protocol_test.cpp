@@ -1,8 +1,5 @@
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "support/proxy_protocol.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast::test {
 namespace {

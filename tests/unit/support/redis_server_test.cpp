@@ -1,21 +1,12 @@
 #include "servers/redis_server.hpp"
 
-#include <gtest/gtest.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <thread>
-
-#include "support/await.hpp"
 #include "support/resp.hpp"
+#include "support/suite.hpp"
 
 namespace holdfast::test {
 namespace {
-
-using namespace std::chrono_literals;
 
 /// What comes back on the connection within the limit, up to and with the first line's end.
 std::string answer_on(const Socket& socket, const std::string& request,
@@ -30,10 +21,6 @@ std::string answer_on(const Socket& socket, const std::string& request,
 
 std::string ping(int port) {
     return answer_on(connect_to_port(port), "PING\r\n");
-}
-
-bool exists(pid_t process) {
-    return ::kill(process, 0) == 0;
 }
 
 /// Whether a handshake with these arguments of `openssl s_client` comes about.
@@ -92,15 +79,6 @@ TEST(RedisServer, ASettingIsHeeded) {
     EXPECT_EQ(server.command({"CONFIG", "GET", "databases"}), "[databases, 3]");
 }
 
-TEST(RedisServer, AWrongSettingIsAnErrorAtOnce) {
-    try {
-        const RedisServer server({.settings = {"maxmemory a-lot", "port -1"}});
-        FAIL() << "started";
-    } catch (const std::runtime_error& error) {
-        EXPECT_NE(std::string(error.what()).find("ended at once"), std::string::npos);
-    }
-}
-
 TEST(RedisServer, APasswordIsAskedForAndInTheUrl) {
     const RedisServer server({.password = "secret"});
     EXPECT_TRUE(ping(server.port()).starts_with("-NOAUTH"));
@@ -116,32 +94,6 @@ TEST(RedisServer, UsersAreKeptToTheirRightsAndTheTestIsNot) {
     EXPECT_EQ(answer_on(alice, to_resp({"SET", "mine/a", "1"})), "+OK\r\n");
     EXPECT_TRUE(answer_on(alice, to_resp({"SET", "other", "1"})).starts_with("-NOPERM"));
     EXPECT_EQ(server.command({"SET", "other", "1"}), "OK");
-}
-
-TEST(RedisServer, AKilledOneRefusesAndIsThereAgainOnTheSamePort) {
-    RedisServer server;
-    const int port = server.port();
-    server.command({"SET", "key", "value"});
-    server.kill();
-    server.kill();
-    EXPECT_FALSE(connect_to_port(port));
-    EXPECT_EQ(errno, ECONNREFUSED);
-    EXPECT_THROW(server.command({"PING"}), std::runtime_error);
-    server.restart();
-    EXPECT_EQ(server.port(), port);
-    EXPECT_EQ(ping(port), "+PONG\r\n");
-    EXPECT_EQ(server.command({"DBSIZE"}), "0") << "nothing had been saved";
-}
-
-TEST(RedisServer, ARestartKeepsTheDataOrLosesThem) {
-    RedisServer server;
-    const pid_t before = server.pid();
-    server.command({"SET", "key", "value"});
-    server.restart();
-    EXPECT_NE(server.pid(), before);
-    EXPECT_EQ(server.command({"GET", "key"}), "value");
-    server.restart_empty();
-    EXPECT_EQ(server.command({"DBSIZE"}), "0");
 }
 
 TEST(RedisServer, WithAnAppendOnlyFileACrashLosesNothing) {
@@ -165,80 +117,6 @@ TEST(RedisServer, AStoppedOneIsSilentUntilItGoesOn) {
     server.resume();
     EXPECT_EQ(answer_on(before, ""), "+PONG\r\n");
     EXPECT_EQ(answer_on(after, ""), "+PONG\r\n");
-}
-
-TEST(RedisServer, AStoppedOneCanBeRestartedAndEnded) {
-    RedisServer server;
-    server.command({"SET", "key", "value"});
-    server.pause();
-    server.restart();
-    EXPECT_EQ(server.command({"GET", "key"}), "value");
-    server.pause();
-}
-
-TEST(RedisServer, OutlivesTheThreadThatStartedIt) {
-    std::optional<RedisServer> server;
-    std::thread([&] { server.emplace(); }).join();
-    EXPECT_EQ(server->command({"PING"}), "PONG");
-    EXPECT_FALSE(await([&] { return !exists(server->pid()); }, 20ms));
-}
-
-TEST(RedisServer, EndsWithItsObject) {
-    pid_t process = 0;
-    int port = 0;
-    {
-        const RedisServer server;
-        process = server.pid();
-        port = server.port();
-    }
-    EXPECT_FALSE(exists(process));
-    EXPECT_FALSE(connect_to_port(port));
-}
-
-TEST(RedisServer, EndsWithAProcessThatIsKilledAndLeavesNothingBehind) {
-    struct {
-        int port = 0;
-        char folder[200] = {};
-    } told;
-    int pipes[2];
-    ASSERT_EQ(pipe(pipes), 0);
-    const pid_t victim = fork();
-    if (victim == 0) {
-        const RedisServer server;
-        told.port = server.port();
-        server.socket_path().parent_path().string().copy(told.folder, sizeof told.folder - 1);
-        if (write(pipes[1], &told, sizeof told) == sizeof told) raise(SIGKILL);
-        _exit(1);
-    }
-    ASSERT_EQ(read(pipes[0], &told, sizeof told), static_cast<ssize_t>(sizeof told));
-    EXPECT_EQ(waitpid(victim, nullptr, 0), victim);
-    EXPECT_TRUE(await([&] { return !connect_to_port(told.port); }));
-    EXPECT_TRUE(await([&] { return !std::filesystem::exists(told.folder); }));
-    close(pipes[0]);
-    close(pipes[1]);
-}
-
-TEST(RedisServer, TheSharedOneIsOneAndAForkedChildLeavesItAlone) {
-    RedisServer& server = RedisServer::shared();
-    server.flush();
-    std::fflush(nullptr);  // or what is buffered is written by both
-    const pid_t child = fork();
-    if (child == 0) std::exit(RedisServer::shared().command({"SET", "key", "value"}) != "OK");
-    int status = -1;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
-    EXPECT_EQ(RedisServer::shared().command({"GET", "key"}), "value");
-}
-
-TEST(RedisServer, SpeaksTlsWithACertificateForThisMachine) {
-    const RedisServer server({.tls = true});
-    const std::string authority = certificates().authority.certificate;
-    EXPECT_TRUE(shakes_hands(server, {"-CAfile", authority, "-verify_ip", "127.0.0.1"}));
-    EXPECT_TRUE(shakes_hands(server, {"-CAfile", authority, "-verify_hostname", "localhost"}));
-    EXPECT_FALSE(shakes_hands(server, {"-CAfile", authority, "-verify_hostname", "else.where"}));
-    EXPECT_FALSE(shakes_hands(server, {"-CAfile", certificates().other_authority.certificate}));
-    EXPECT_EQ(server.tls_url(),
-              "rediss://127.0.0.1:" + std::to_string(server.tls_port()) + "?tls_ca=" + authority);
 }
 
 TEST(RedisServer, CanShowTheCertificateOfAnotherMachine) {

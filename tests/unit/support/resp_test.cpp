@@ -1,6 +1,5 @@
 #include "support/resp.hpp"
-
-#include <gtest/gtest.h>
+#include "support/suite.hpp"
 
 namespace holdfast::test {
 namespace {

@@ -12,8 +12,22 @@ namespace {
 using namespace std::chrono_literals;
 using State = Standing::State;
 
+/// What every store does is in the contract; here is what a clock that stands still shows, and what
+/// a ledger leaves in its table.
 class ALedger : public testing::Test {
 protected:
+    static Contender brief(std::uint64_t number, std::chrono::milliseconds lease = 1s) {
+        auto made = contender("a", number);
+        made.lease = lease;
+        return made;
+    }
+    /// Who joins the hold of contender 1.
+    static Contender joining(std::uint64_t number) {
+        auto made = contender("a", number);
+        made.owner = contender("a", 1).owner;
+        made.reenter = true;
+        return made;
+    }
     static Contender barging(std::string resource, std::uint64_t number, std::uint64_t weight = all,
                              std::uint64_t capacity = all) {
         auto made = contender(std::move(resource), number, weight, capacity);
@@ -25,7 +39,6 @@ protected:
         made.patience = Patience::none;
         return made;
     }
-    static Ticket nameless(const Ticket& ticket) { return {ticket.resource, ticket.nonce, {}}; }
     Book book;
 };
 
@@ -74,18 +87,6 @@ TEST_F(ALedger, LeavesNoTicketOfABusyOneThatDoesNotWait) {
     EXPECT_TRUE(book.table.rows.empty());
 }
 
-TEST_F(ALedger, MakesARepeatedEnterHarmless) {
-    const Entry first = book.enter(contender("a", 1));
-    const Entry again = book.enter(contender("a", 1));
-    EXPECT_EQ(again.standing.fence, first.standing.fence);
-    const Entry waiting = book.enter(contender("a", 2));
-    const Entry waiting_again = book.enter(contender("a", 2));
-    EXPECT_EQ(waiting_again.ticket.place, waiting.ticket.place);
-    const auto lines = book.inspect();
-    EXPECT_EQ(lines.front().holders.size(), 1U);
-    EXPECT_EQ(lines.front().waiters.size(), 1U);
-}
-
 TEST_F(ALedger, DoesNotShortenALeaseByALateCopyOfAnEarlierRenewal) {
     const Entry first = book.enter(contender("a", 1));
     const Extension earlier(10s, book.now);
@@ -123,18 +124,6 @@ TEST_F(ALedger, DoesNotShortenALeaseByARepeatedEnter) {
     EXPECT_EQ(book.inspect().front().holders.front().lease_left, 100s);
 }
 
-TEST_F(ALedger, OffersThePlaceToTheNextAndTellsIt) {
-    const Entry first = book.enter(contender("a", 1));
-    const Entry second = book.enter(contender("a", 2));
-    EXPECT_EQ(book.leave(first.ticket).state, State::admitted);
-    EXPECT_EQ(book.told_to(second.ticket), State::offered);
-    EXPECT_EQ(book.standing(second.ticket).state, State::offered);
-    EXPECT_EQ(book.enter(impatient("a", 3)).standing.state, State::gone) << "it is reserved";
-    const Standing claimed = book.renew(second.ticket);
-    EXPECT_EQ(claimed.state, State::admitted);
-    EXPECT_GT(claimed.fence, first.standing.fence);
-}
-
 TEST_F(ALedger, TellsTheStandByOfAnOffer) {
     const Entry first = book.enter(contender("a", 1));
     const Entry second = book.enter(contender("a", 2));
@@ -147,9 +136,7 @@ TEST_F(ALedger, TellsTheStandByOfAnOffer) {
 }
 
 TEST_F(ALedger, LetsTheFirstFewInLineLookAClaimTimeAfterEachOther) {
-    auto short_one = contender("a", 1);
-    short_one.lease = 5s;
-    book.enter(short_one);
+    book.enter(brief(1, 5s));
     for (int ahead = 0; ahead < 8; ++ahead) {
         const Entry entered = book.enter(contender("a", static_cast<std::uint64_t>(ahead + 2)));
         EXPECT_EQ(entered.standing.look_again, 5s + ahead * claim_time);
@@ -159,9 +146,7 @@ TEST_F(ALedger, LetsTheFirstFewInLineLookAClaimTimeAfterEachOther) {
 
 TEST_F(ALedger, LetsOneThatThereIsRoomForLookWhenTheOneBeforeItEnds) {
     book.enter(contender("a", 1, 1));
-    auto short_one = contender("a", 2);
-    short_one.lease = 5s;
-    book.enter(short_one);
+    book.enter(brief(2, 5s));
     const Entry third = book.enter(contender("a", 3, 1));
     EXPECT_EQ(third.standing.look_again, 5s) << "the holder's lease is longer";
     EXPECT_EQ(book.enter(contender("a", 4, 1)).standing.look_again, 5s);
@@ -221,9 +206,7 @@ TEST_F(ALedger, LetsAClaimAfterItsTimeStandWhenNobodyElseCame) {
 }
 
 TEST_F(ALedger, EndsAHoldWithItsLeaseAndOffersThePlaceWhenAsked) {
-    auto short_one = contender("a", 1);
-    short_one.lease = 1s;
-    const Entry first = book.enter(short_one);
+    const Entry first = book.enter(brief(1));
     const Entry second = book.enter(contender("a", 2));
     EXPECT_EQ(second.standing.look_again, 1s) << "nothing is pushed when a lease merely ends";
     book.now += 1s;
@@ -234,9 +217,7 @@ TEST_F(ALedger, EndsAHoldWithItsLeaseAndOffersThePlaceWhenAsked) {
 }
 
 TEST_F(ALedger, NeverRenewsOrRecreatesWhatIsGone) {
-    auto short_one = contender("a", 1);
-    short_one.lease = 1s;
-    const Entry first = book.enter(short_one);
+    const Entry first = book.enter(brief(1));
     book.now += 2s;
     const Entry rival = book.enter(contender("a", 2));
     EXPECT_EQ(rival.standing.state, State::admitted);
@@ -246,9 +227,7 @@ TEST_F(ALedger, NeverRenewsOrRecreatesWhatIsGone) {
 }
 
 TEST_F(ALedger, MovesTheEarliestEndWithRenewals) {
-    auto holder = contender("a", 1);
-    holder.lease = 1s;
-    const Entry first = book.enter(holder);
+    const Entry first = book.enter(brief(1));
     const Entry second = book.enter(contender("a", 2));
     book.now += 900ms;
     EXPECT_EQ(book.renew(first.ticket, 1s).state, State::admitted);
@@ -261,9 +240,7 @@ TEST_F(ALedger, MovesTheEarliestEndWithRenewals) {
 
 TEST_F(ALedger, PassesOverADeadWaiterAndTakesItOut) {
     const Entry first = book.enter(contender("a", 1));
-    auto dead = contender("a", 2);
-    dead.lease = 1s;
-    const Entry second = book.enter(dead);
+    const Entry second = book.enter(brief(2));
     const Entry third = book.enter(contender("a", 3));
     book.now += 2s;
     book.leave(first.ticket);
@@ -315,55 +292,6 @@ TEST_F(ALedger, TellsBargersWithinItsReachOnly) {
     EXPECT_EQ(book.renew(light.ticket).state, State::admitted) << "its renewal finds the room";
 }
 
-TEST_F(ALedger, RefusesAnotherCapacityOrFairnessThanTheResourceHasNow) {
-    const Entry first = book.enter(contender("a", 1, 1, 3));
-    const auto capacity = book.enter(std::vector{contender("a", 2, 1, 4)});
-    ASSERT_FALSE(capacity.ok());
-    EXPECT_EQ(capacity.failure().code, errc::conflict);
-    auto other = contender("a", 3, 1, 3);
-    other.fairness = Fairness::barging;
-    EXPECT_EQ(book.enter(std::vector{other}).failure().code, errc::conflict);
-    book.leave(first.ticket);
-    EXPECT_EQ(book.enter(contender("a", 2, 1, 4)).standing.state, State::admitted);
-}
-
-TEST_F(ALedger, EntersSeveralUpToTheFirstThatRefuses) {
-    const Entry b = book.enter(contender("b", 1));
-    const auto entries =
-        book.enter({contender("a", 2), contender("b", 3), contender("c", 4)}).value();
-    ASSERT_EQ(entries.size(), 2U);
-    EXPECT_EQ(entries[0].standing.state, State::admitted);
-    EXPECT_EQ(entries[1].standing.state, State::waiting);
-    EXPECT_EQ(book.inspect("c").size(), 0U);
-}
-
-TEST_F(ALedger, LeavesNothingOfSeveralWhenOneIsBusyOrConflicts) {
-    const Entry b = book.enter(contender("b", 1));
-    const auto busy = book.enter({impatient("a", 2), impatient("b", 3)}).value();
-    EXPECT_EQ(busy.back().standing.state, State::gone);
-    EXPECT_EQ(book.inspect("a").size(), 0U);
-    const auto conflicting = book.enter({contender("a", 4), contender("b", 5, 1, 2)});
-    EXPECT_FALSE(conflicting.ok());
-    EXPECT_EQ(book.inspect("a").size(), 0U);
-}
-
-TEST_F(ALedger, RefusesADelayedEnterThatItsLeaveOvertook) {
-    const Contender late = contender("a", 1);
-    EXPECT_EQ(book.leave({late.resource, late.nonce, {}}).state, State::gone);
-    const auto refused = book.enter(std::vector{late});
-    ASSERT_FALSE(refused.ok());
-    EXPECT_EQ(refused.failure().effect, Effect::none);
-    EXPECT_TRUE(book.inspect().empty());
-}
-
-TEST_F(ALedger, FindsAHolderOrWaiterByItsNonceWhenItsEnterWasNotAnswered) {
-    const Entry first = book.enter(contender("a", 1));
-    const Entry second = book.enter(contender("a", 2));
-    EXPECT_EQ(book.leave(nameless(second.ticket)).state, State::waiting);
-    EXPECT_EQ(book.leave(nameless(first.ticket)).state, State::admitted);
-    EXPECT_TRUE(book.inspect().empty());
-}
-
 TEST_F(ALedger, ClearsTombstonesAwayAfterTheirTime) {
     for (std::uint64_t i = 1; i <= 10; ++i) book.leave({"a", contender("a", i).nonce, {}});
     EXPECT_EQ(book.table.rows.size(), 20U);
@@ -373,32 +301,11 @@ TEST_F(ALedger, ClearsTombstonesAwayAfterTheirTime) {
     EXPECT_EQ(book.enter(contender("a", 1)).standing.state, State::admitted);
 }
 
-TEST_F(ALedger, LetsTheSameOwnerJoinItsHoldPastAllWaiters) {
-    auto owner = contender("a", 1);
-    const Entry held = book.enter(owner);
-    const Entry waiting = book.enter(contender("a", 2));
-    auto joining = contender("a", 3);
-    joining.owner = owner.owner;
-    joining.reenter = true;
-    const Entry joined = book.enter(joining);
-    EXPECT_EQ(joined.standing.state, State::admitted);
-    EXPECT_EQ(joined.standing.fence, held.standing.fence);
-    book.leave(held.ticket);
-    EXPECT_EQ(book.standing(waiting.ticket).state, State::waiting) << "the heir has the place";
-    book.leave(joined.ticket);
-    EXPECT_EQ(book.standing(waiting.ticket).state, State::offered);
-}
-
 TEST_F(ALedger, FreesAJoinedPlaceWithTheLastInWhicheverOrderTheyLeave) {
     for (const bool first_leaves_first : {true, false}) {
         Book fresh;
-        auto owner = contender("a", 1);
-        owner.reenter = true;
-        auto again = contender("a", 2);
-        again.owner = owner.owner;
-        again.reenter = true;
-        const Entry first = fresh.enter(owner);
-        const Entry second = fresh.enter(again);
+        const Entry first = fresh.enter(joining(1));
+        const Entry second = fresh.enter(joining(2));
         fresh.leave(first_leaves_first ? first.ticket : second.ticket);
         EXPECT_EQ(fresh.enter(impatient("a", 3)).standing.state, State::gone);
         fresh.leave(first_leaves_first ? second.ticket : first.ticket);
@@ -406,25 +313,9 @@ TEST_F(ALedger, FreesAJoinedPlaceWithTheLastInWhicheverOrderTheyLeave) {
     }
 }
 
-TEST_F(ALedger, RefusesAJoinThatAsksForMoreThanItsOwnerHas) {
-    auto reader = contender("a", 1, 1);
-    const Entry held = book.enter(reader);
-    auto writer = contender("a", 2);
-    writer.owner = reader.owner;
-    writer.reenter = true;
-    const auto refused = book.enter(std::vector{writer});
-    ASSERT_FALSE(refused.ok());
-    EXPECT_EQ(refused.failure().code, errc::deadlock);
-}
-
 TEST_F(ALedger, HandsTheWeightToAnHeirWhenTheFirstLeaseEnds) {
-    auto owner = contender("a", 1);
-    owner.lease = 1s;
-    const Entry first = book.enter(owner);
-    auto again = contender("a", 2);
-    again.owner = owner.owner;
-    again.reenter = true;
-    const Entry second = book.enter(again);
+    book.enter(brief(1));
+    const Entry second = book.enter(joining(2));
     book.now += 2s;
     EXPECT_EQ(book.enter(impatient("a", 3)).standing.state, State::gone);
     EXPECT_EQ(book.renew(second.ticket).state, State::admitted);
@@ -461,10 +352,7 @@ TEST_F(ALedger, CountsTheAgeOfABargerFromItsAdmission) {
 TEST_F(ALedger, KeepsTheHostAndThePidOfEachThroughAllItsPhases) {
     const Entry holder = book.enter(contender("a", 1));
     const Entry waiter = book.enter(contender("a", 2));
-    auto joining = contender("a", 3);
-    joining.owner = "owner 1";
-    joining.reenter = true;
-    book.enter(joining);
+    book.enter(joining(3));
     book.leave(holder.ticket);
     const Line line = book.inspect()[0];
     ASSERT_EQ(line.holders.size(), 1U);
@@ -519,8 +407,7 @@ TEST_F(ALedger, LetsWhoStoodBehindABargerThatGotInWatchTheOneBeforeIt) {
     const Entry light = book.enter(barging("a", 4, 1, 3), 13);
     const Entry last = book.enter(barging("a", 5, 3, 3), 14);
     EXPECT_EQ(book.ahead_of(last.ticket, 14), std::vector<ClientId>{13});
-    auto brief = full.ticket;
-    book.leave(brief, 10);
+    book.leave(full.ticket, 10);
     EXPECT_EQ(book.renew(light.ticket, 30s, 13).state, State::admitted);
     const auto watched = book.ahead_of(last.ticket, 14);
     EXPECT_NE(watched, std::vector<ClientId>{13}) << "the line goes on before it";
@@ -548,9 +435,9 @@ TEST_F(ALedger, ListsLinesSortedAndByPrefixWithoutThoseThatAreOver) {
     book.enter(contender("orders/1", 2));
     book.enter(contender("orders/1", 3));
     book.enter(contender("other", 4));
-    auto brief = contender("orders/3", 5);
-    brief.lease = 1s;
-    book.enter(brief);
+    auto over = contender("orders/3", 5);
+    over.lease = 1s;
+    book.enter(over);
     book.now += 1s;
     const auto lines = book.inspect("orders/");
     ASSERT_EQ(lines.size(), 2U);

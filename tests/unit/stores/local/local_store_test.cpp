@@ -17,7 +17,6 @@ namespace {
 using namespace std::chrono_literals;
 using local_test::ChildProcess;
 using local_test::contender;
-using local_test::first_of_a_namespace;
 using local_test::ScratchFolder;
 using State = Standing::State;
 
@@ -78,22 +77,6 @@ ChildProcess holder(const ScratchFolder& scratch) {
     });
 }
 
-TEST(LocalStore, PassesAPlaceToAnotherClientOfTheSameProcess) {
-    const ScratchFolder scratch;
-    const auto ada = open(scratch);
-    const auto bob = open(scratch);
-    const Entry first = enter(*ada, contender("jobs", 1));
-    const Entry second = enter(*bob, contender("jobs", 2));
-    ASSERT_EQ(first.standing.state, State::admitted);
-    ASSERT_EQ(second.standing.state, State::waiting);
-    Listener listener(*bob, second.ticket);
-    EXPECT_EQ(ada->leave(first.ticket).get().value().state, State::admitted);
-    ASSERT_TRUE(listener.hears(State::offered));
-    const Standing claimed = renew(*bob, second.ticket);
-    EXPECT_EQ(claimed.state, State::admitted);
-    EXPECT_GT(claimed.fence, first.standing.fence);
-}
-
 TEST(LocalStore, TellsAllOfAProcessThatHasYetToHearOfMoreThanFitsItsDoorbell) {
     constexpr std::size_t lines = 700;  // a socket's queue takes 10, or 512
     const ScratchFolder scratch;
@@ -150,61 +133,6 @@ TEST(LocalStore, PassesThePlaceOfAKilledHolderOnAtOnce) {
     EXPECT_EQ(files(scratch, "bell.").size(), 1U);
 }
 
-TEST(LocalStore, PassesThePlaceOnAlthoughAForkedChildOfTheKilledHolderLives) {
-    const ScratchFolder scratch;
-    const auto store = open(scratch);
-    ChildProcess other([&](ChildProcess::Parent parent) {
-        const auto own = open(scratch);
-        enter(*own, contender("jobs", 1));
-        if (fork() == 0) parent.say(std::to_string(getpid()));
-        pause();
-    });
-    const pid_t grandchild = std::stoi(other.hear());
-    const Entry entry = enter(*store, contender("jobs", 2));
-    Listener listener(*store, entry.ticket);
-    other.signal(SIGKILL);
-    EXPECT_TRUE(listener.hears(State::offered));
-    kill(grandchild, SIGKILL);
-}
-
-TEST(LocalStore, PassesThePlaceOfAHolderInAnotherPidNamespaceOn) {
-    const ScratchFolder scratch;
-    const auto store = open(scratch);
-    ChildProcess other = first_of_a_namespace([&](ChildProcess::Parent parent) {
-        const auto own = open(scratch);
-        enter(*own, contender("jobs", 1));
-        parent.say("holds as " + std::to_string(getpid()));
-        pause();
-    });
-    const std::string said = other.hear();
-    if (said == "not permitted")
-        GTEST_SKIP() << "no PID namespace can be made here, not even in a user namespace";
-    ASSERT_EQ(said, "holds as 1");
-    const Entry entry = enter(*store, contender("jobs", 2));
-    EXPECT_EQ(entry.standing.state, State::waiting);
-    Listener listener(*store, entry.ticket);
-    other.kill();
-    EXPECT_TRUE(listener.hears(State::offered));
-}
-
-TEST(LocalStore, PassesThePlaceOfADeadWaiterOver) {
-    const ScratchFolder scratch;
-    const auto store = open(scratch);
-    const Entry first = enter(*store, contender("jobs", 1));
-    ChildProcess other([&](ChildProcess::Parent parent) {
-        const auto own = open(scratch);
-        enter(*own, contender("jobs", 2));
-        parent.say("waits");
-        pause();
-    });
-    ASSERT_EQ(other.hear(), "waits");
-    const Entry third = enter(*store, contender("jobs", 3));
-    other.kill();
-    // Offered to the dead one first, whose doorbell nobody answers.
-    EXPECT_TRUE(store->leave(first.ticket).get().ok());
-    EXPECT_EQ(renew(*store, third.ticket).state, State::admitted);
-}
-
 /// Takes all descriptors that this process may still open.
 class NoDescriptorLeft {
 public:
@@ -259,16 +187,6 @@ TEST(LocalStore, TellsTheNextOneWithNoDescriptorLeft) {
     EXPECT_TRUE(listener.hears(State::offered));
 }
 
-TEST(LocalStore, DoesNotLetADeadHolderKeepOutOneWhoWillNotWait) {
-    const ScratchFolder scratch;
-    const auto store = open(scratch);
-    ChildProcess other = holder(scratch);
-    ASSERT_EQ(other.hear(), "holds");
-    EXPECT_EQ(enter(*store, contender("jobs", 2, Patience::none)).standing.state, State::gone);
-    other.kill();
-    EXPECT_EQ(enter(*store, contender("jobs", 3, Patience::none)).standing.state, State::admitted);
-}
-
 TEST(LocalStore, WhoseHolderDiedUnseenIsNotListedWithIt) {
     const ScratchFolder scratch;
     const auto store = open(scratch);
@@ -290,26 +208,35 @@ TEST(LocalStore, BuriesTheDeadWhenItIsOpened) {
     EXPECT_EQ(enter(*store, contender("jobs", 2)).standing.state, State::admitted);
 }
 
+/// What the clients of a store share, for a test to look at and change.
+class Inside {
+public:
+    explicit Inside(const ScratchFolder& scratch) : folder_(scratch.store(), 0600) {}
+
+    Control& control() { return control_; }
+    ControlPage& page() { return control_.page(); }
+    template <class Work>
+    void transact(Work work) {
+        control_.join(new_registrant());
+        Environment(folder_, control_).transact(work);
+    }
+
+private:
+    const Folder folder_;
+    const Descriptor file_ = folder_.open_file("control");
+    Control control_{folder_, file_.get(), 2s};
+};
+
 /// As clients that were killed have left it.
 void enroll_dead(const ScratchFolder& scratch, std::size_t count) {
-    const Folder folder(scratch.store(), 0600);
-    const Descriptor file = folder.open_file("control");
-    Control control(folder, file.get(), 2s);
-    control.join(new_registrant());
-    Environment(folder, control).transact([&](Table& table) {
+    Inside(scratch).transact([&](Table& table) {
         for (std::size_t i = 0; i < count; ++i) enroll(table, new_registrant());
     });
 }
 
 std::size_t enrolled(const ScratchFolder& scratch) {
-    const Folder folder(scratch.store(), 0600);
-    const Descriptor file = folder.open_file("control");
-    Control control(folder, file.get(), 2s);
-    control.join(new_registrant());
     std::size_t count = 0;
-    Environment(folder, control).transact([&](Table& table) {
-        count = all_registrants(table).size();
-    });
+    Inside(scratch).transact([&](Table& table) { count = all_registrants(table).size(); });
     return count;
 }
 
@@ -371,11 +298,9 @@ TEST(LocalStore, FailsInBoundedTimeNamingAStoppedProcess) {
     const auto store =
         open_local({.folder = scratch.store(), .mode = 0600, .request_timeout = 50ms});
     const ChildProcess child([&](ChildProcess::Parent) {
-        const Folder folder(scratch.store(), 0600);
-        const Descriptor file = folder.open_file("control");
-        Control control(folder, file.get(), 2s);
-        control.join(new_registrant());
-        const Control::Turn turn(control);
+        Inside inside(scratch);
+        inside.control().join(new_registrant());
+        const Control::Turn turn(inside.control());
         raise(SIGSTOP);
     });
     child.await_stop();
@@ -416,13 +341,11 @@ TEST(LocalStore, OfAGroupHasBellsThatTheGroupMayRingWhetherOrNotAModeWasNamed) {
 
 /// Makes the store look as if it had been left by another boot, with a fence of the far future.
 void pretend_reboot(const ScratchFolder& scratch, std::uint64_t last_fence) {
-    const Folder folder(scratch.store(), 0600);
-    const Descriptor file = folder.open_file("control");
-    Control control(folder, file.get(), 2s);
-    control.page().boot_id[0] = '?';
-    control.page().last_fence = last_fence;
+    Inside inside(scratch);
+    inside.page().boot_id[0] = '?';
+    inside.page().last_fence = last_fence;
     // As a process that ran when the machine went down has left it.
-    control.page().turnstile.inside = 4711;
+    inside.page().turnstile.inside = 4711;
 }
 
 TEST(LocalStore, StartsAfreshAfterARebootAndItsFencesRise) {
@@ -444,43 +367,36 @@ TEST(LocalStore, OfAnotherBootIdIsLeftAloneWhileSomebodyUsesIt) {
     const ScratchFolder scratch;
     const auto ada = open(scratch);
     enter(*ada, contender("jobs", 1));
-    {
-        const Folder folder(scratch.store(), 0600);
-        const Descriptor file = folder.open_file("control");
-        Control(folder, file.get(), 2s).page().boot_id[0] = '?';
-    }
+    Inside(scratch).page().boot_id[0] = '?';
     const auto bob = open(scratch);
     EXPECT_EQ(enter(*bob, contender("jobs", 2, Patience::none)).standing.state, State::gone);
 }
 
-/// As if the processes that have it open were in another time namespace.
-void pretend_other_clock(const ScratchFolder& scratch) {
-    const Folder folder(scratch.store(), 0600);
-    const Descriptor file = folder.open_file("control");
-    ++Control(folder, file.get(), 2s).page().time_namespace;
+/// The sentence of the refusal to open it.
+std::string refusal_of(const ScratchFolder& scratch) {
+    try {
+        open(scratch);
+    } catch (const Error& error) {
+        EXPECT_EQ(error.code(), errc::bad_configuration);
+        return error.what();
+    }
+    return "it was opened";
 }
 
 TEST(LocalStore, OfAnotherTimeNamespaceIsRefusedWhileSomebodyUsesItAndThenStartedAfresh) {
     const ScratchFolder scratch;
     auto ada = open(scratch);
     const auto before = enter(*ada, contender("jobs", 1)).standing.fence;
-    pretend_other_clock(scratch);
-    try {
-        open(scratch);
-        ADD_FAILURE() << "it was opened";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), errc::bad_configuration);
-        EXPECT_NE(std::string(error.what()).find("another time namespace"), std::string::npos);
-    }
+    // As if the processes that have it open were in another one.
+    ++Inside(scratch).page().time_namespace;
+    EXPECT_NE(refusal_of(scratch).find("another time namespace"), std::string::npos);
     ada.reset();
     EXPECT_GT(enter(*open(scratch), contender("jobs", 2)).standing.fence, before);
 }
 
 /// Makes the store look as an older version has left it.
 void pretend_older_version(const ScratchFolder& scratch) {
-    const Folder folder(scratch.store(), 0600);
-    const Descriptor file = folder.open_file("control");
-    Control(folder, file.get(), 2s).page().format = 1;
+    Inside(scratch).page().format = 1;
 }
 
 TEST(LocalStore, OfAnOlderVersionIsStartedAfreshAndItsFencesRise) {
@@ -497,13 +413,7 @@ TEST(LocalStore, OfAnOlderVersionThatIsInUseIsRefused) {
     const ScratchFolder scratch;
     const auto older = open(scratch);
     pretend_older_version(scratch);
-    try {
-        open(scratch);
-        ADD_FAILURE() << "it was opened";
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code(), errc::bad_configuration);
-        EXPECT_NE(std::string(error.what()).find("older version"), std::string::npos);
-    }
+    EXPECT_NE(refusal_of(scratch).find("older version"), std::string::npos);
 }
 
 TEST(LocalStore, WhoseTableWasRemovedWhileInUseIsRefusedToNewcomers) {
@@ -572,40 +482,6 @@ TEST(LocalStore, IsOpenedByManyProcessesAtOnce) {
         if (said == "admitted") ++admitted;
     }
     EXPECT_EQ(admitted, 1U);
-}
-
-TEST(LocalStore, CountsWithoutLossInManyProcesses) {
-    const ScratchFolder scratch;
-    constexpr int processes = 4;
-    constexpr int rounds = 200;
-    const std::string counter = scratch.path() + "/counter";
-    const auto count = [&](ChildProcess::Parent parent) {
-        const auto store = open(scratch);
-        for (int i = 0; i < rounds; ++i) {
-            Entry entry = enter(*store, contender("jobs", static_cast<std::uint64_t>(i)));
-            if (entry.standing.state == State::waiting) {
-                Listener listener(*store, entry.ticket);
-                while (entry.standing.state != State::admitted) {
-                    if (!listener.hears(State::offered)) parent.say("never told");
-                    entry.standing = renew(*store, entry.ticket);
-                }
-            }
-            const Descriptor file(::open(counter.c_str(), O_RDWR | O_CREAT, 0600));
-            int value = 0;
-            static_cast<void>(!pread(file.get(), &value, sizeof value, 0));
-            ++value;
-            static_cast<void>(!pwrite(file.get(), &value, sizeof value, 0));
-            static_cast<void>(store->leave(entry.ticket).get().ok());
-        }
-        parent.say("done");
-    };
-    std::vector<std::unique_ptr<ChildProcess>> children;
-    for (int i = 0; i < processes; ++i) children.push_back(std::make_unique<ChildProcess>(count));
-    for (const auto& child : children) EXPECT_EQ(child->hear(), "done");
-    const Descriptor file(::open(counter.c_str(), O_RDONLY));
-    int value = 0;
-    ASSERT_EQ(read(file.get(), &value, sizeof value), static_cast<ssize_t>(sizeof value));
-    EXPECT_EQ(value, processes * rounds);
 }
 
 TEST(LocalStore, ServesManyWaitersOfOneProcessInOrder) {

@@ -1,28 +1,15 @@
-"""`holdfast list`, `show` and `break` on every store with a server."""
+"""`holdfast list`, `show` and `break` on every store that processes share."""
 
-import json
 import socket
 import sys
 import unittest
 
-from program import until
-from sites import OF_OTHERS, SERVERS, RedisPlain, Redisson, on_each
+from program import Shown, until
+from sites import OF_OTHERS, STORES, RedisPlain, Redisson, on_each
 
 
-class Shown:
-    def shown(self, name):
-        code, out, err = self.call("show", name, "--json")
-        self.assertEqual((code, err), (0, ""))
-        return json.loads(out)
-
-    def only_holder(self, name):
-        (found,) = self.shown(name)
-        self.assertEqual((found["name"], found["waiters"]), (name, []))
-        (holder,) = found["holders"]
-        return holder
-
-    def names(self, *words):
-        return [found["name"] for found in self.listed(*words)]
+LISTED = {"owner", "fence", "lease_left_ms", "weight", "capacity"}
+SHOWN = LISTED | {"host", "pid", "age_ms", "foreign"}
 
 
 class ListingAnywhere(Shown):
@@ -31,12 +18,15 @@ class ListingAnywhere(Shown):
     def test_a_holder(self):
         process = self.hold("jobs/7", "--owner", "nightly", "--lease", "20s")
         holder = self.only_holder("jobs/7")
+        self.assertEqual(set(holder), SHOWN)
+        self.assertEqual(set(self.listed("jobs/")[0]["holders"][0]), LISTED)
         self.assertEqual((holder["owner"], holder["pid"]), ("nightly", process.pid))
         self.assertEqual((holder["host"], holder["foreign"]), (socket.gethostname(), False))
         self.assertGreaterEqual(holder["fence"], self.SITE.LEAST_FENCE)
         self.assertTrue(0 < holder["lease_left_ms"] <= 20_000, holder)
         if self.SITE.TELLS_AGE:
             self.assertTrue(0 <= holder["age_ms"] < 10_000, holder)
+            until(lambda: self.only_holder("jobs/7")["age_ms"] > holder["age_ms"])
         page = self.call("show", "jobs/7")[1]
         self.assertTrue(page.startswith("jobs/7: held\n"), page)
         for word in ("nightly", str(holder["fence"]), socket.gethostname(), str(process.pid)):
@@ -47,12 +37,19 @@ class ListingAnywhere(Shown):
     def test_breaking(self):
         self.hold("deploy", "--owner", "first")
         fence = self.only_holder("deploy")["fence"]
-        self.assert_refused(["break", "deploy", "--fence", str(fence - 1)], 1, f"fence {fence}\n")
-        self.assert_refused(["break", "deploy", "--fence", "0"], 1, "it is held")
+        for name, wrong, parts in (
+            ("deploy", fence - 1, (f"deploy: no hold has fence {fence - 1}", f"fence {fence}\n")),
+            ("deploy", 0, ("another library; it is held", f"with fence {fence}\n")),
+            ("dep", fence, ("dep: no hold", "is free\n")),
+        ):
+            with self.subTest(name=name, fence=wrong):
+                self.assert_refused(["break", name, "--fence", str(wrong)], 1, *parts)
+        self.assertEqual(self.only_holder("deploy")["fence"], fence)
         waiter = self.start("run", "deploy", "--", "sh", "-c", "echo $HOLDFAST_FENCE")
         code, out, err = self.call("break", "deploy", "--fence", str(fence))
         self.assertEqual((code, err), (0, ""))
-        self.assertIn(f"deploy: ended the hold of first with fence {fence};", out)
+        ended = f"deploy: ended the hold of first with fence {fence}"
+        self.assertRegex(out, rf"\A{ended}; .*third of its lease\n\Z")
         self.assertGreater(int(waiter.communicate(timeout=20)[0]), fence)
 
     def test_the_holder_learns_that_it_was_broken(self):
@@ -64,6 +61,7 @@ class ListingAnywhere(Shown):
         self.assertIn(f"deploy: hold with fence {fence} lost", err)
 
     def test_what_is_free(self):
+        self.hold("deployment")
         self.assertEqual(self.call("show", "deploy"), (0, "deploy: free\n", ""))
         self.assertEqual(self.shown("deploy"), [])
         self.assert_refused(["break", "deploy", "--fence", "7"], 1, "it is free\n")
@@ -82,12 +80,19 @@ class Listing(ListingAnywhere):
 
     def test_waiters_in_order(self):
         self.hold("deploy", "--owner", "first")
-        for place, owner in enumerate(("second", "third"), 1):
-            self.start("run", "--owner", owner, "deploy", "--", "true")
-            until(lambda: self.waiters("deploy") == place)
+        waiters = [self.wait("deploy", options=["--owner", owner], place=place)
+                   for place, owner in enumerate(("second", "third"), 1)]
+        self.hold("deployment")
         (found,) = self.shown("deploy")
         self.assertEqual([w["owner"] for w in found["waiters"]], ["second", "third"])
+        self.assertEqual([w["pid"] for w in found["waiters"]], [w.pid for w in waiters])
         self.assertEqual({w["fence"] for w in found["waiters"]}, {0})
+        self.assertEqual({w["host"] for w in found["waiters"]}, {socket.gethostname()})
+        if self.SITE.TELLS_AGE:
+            ages = [one["age_ms"] for one in found["holders"] + found["waiters"]]
+            self.assertEqual(ages, sorted(ages, reverse=True))
+        (listed,) = [r for r in self.listed("depl") if r["name"] == "deploy"]
+        self.assertEqual([w["owner"] for w in listed["waiters"]], ["second", "third"])
 
     def test_shares(self):
         self.hold("a", "-s")
@@ -125,7 +130,7 @@ class ListingTheirs(Shown):
         self.assertIs(self.only_holder("deployment")["foreign"], True)
 
 
-on_each(SERVERS, Listing, globals())
+on_each(STORES, Listing, globals())
 on_each((RedisPlain, Redisson), ListingAnywhere, globals())
 on_each(OF_OTHERS, ListingTheirs, globals())
 

@@ -1,33 +1,17 @@
-#pragma once
-
-#include <gtest/gtest.h>
-
 #include <holdfast/holdfast.hpp>
 #include <random>
-#include <string>
 
-#include "faults/server_faults.hpp"
+#include "faults/databases.hpp"
 #include "port/store.hpp"
 #include "stores/open_store.hpp"
-#include "support/await.hpp"
 #include "support/soak.hpp"
 
-/// What can go wrong with a store in a database: the same cases for each kind of server. `Site` has
-/// the server, and how a few things are said to it:
-///     Server server;
-///     void drop_column()                 one that every lock needs
-///     void become_older()                tables of an older version, and no procedure of this one
-///     void run(statement)                among our tables
+/// What can go wrong with the tables of a store in a database.
 namespace holdfast::test {
+namespace {
 
-using namespace std::chrono_literals;
-
-template <class Site>
-class SqlFaults : public testing::Test {
+class SqlFaults : public OnDatabase {
 protected:
-    std::string url(const std::string& parameters = "") const {
-        return site_.server.url() + parameters;
-    }
     static Nonce nonce() {
         static std::mt19937_64 random{std::random_device{}()};
         Nonce made;
@@ -37,15 +21,13 @@ protected:
     static Contender contender() {
         return {.resource = "orders", .nonce = nonce(), .owner = "somebody", .lease = 30s};
     }
-
-    Site site_;
 };
-TYPED_TEST_SUITE_P(SqlFaults);
+HOLDFAST_ON_DATABASES(SqlFaults);
 
-TYPED_TEST_P(SqlFaults, ATableThatMissesAColumnIsNamed) {
-    const Client client = connect(this->url());
+TEST_P(SqlFaults, ATableThatMissesAColumnIsNamed) {
+    const Client client = connect(url());
     client.mutex("orders").acquire().release();
-    this->site_.drop_column();
+    database_->drop_column();
     try {
         client.mutex("orders").acquire().release();
         ADD_FAILURE() << "it was let in";
@@ -55,39 +37,38 @@ TYPED_TEST_P(SqlFaults, ATableThatMissesAColumnIsNamed) {
     }
 }
 
-TYPED_TEST_P(SqlFaults, TablesOfAnOlderVersionAreRefusedWithWhatToDo) {
-    connect(this->url());
-    this->site_.become_older();
-    const Error error = error_of([&] { return connect(this->url()); });
+TEST_P(SqlFaults, TablesOfAnOlderVersionAreRefusedWithWhatToDo) {
+    connect(url());
+    database_->become_older();
+    const Error error = error_of([&] { return connect(url()); });
     EXPECT_EQ(error.code(), errc::corrupt) << error.what();
     expect_says(error, "another version of holdfast");
     const std::string_view sentence = error.what();
     const auto advice = sentence.find("DROP TABLE");
     ASSERT_NE(advice, sentence.npos) << sentence;
-    this->site_.run(std::string(sentence.substr(advice, sentence.find(", and ", advice) - advice)));
-    EXPECT_EQ(connect(this->url()).mutex("orders").acquire().release(), Released::in_time);
+    query(std::string(sentence.substr(advice, sentence.find(", and ", advice) - advice)));
+    EXPECT_EQ(connect(url()).mutex("orders").acquire().release(), Released::in_time);
 }
 
 /// It has no place of its own, and would be kept beside the next holder.
-TYPED_TEST_P(SqlFaults, AHoldThatJoinedAnotherIsToldWhenTheRowOfThatOneIsDeletedByHand) {
-    const Client client = connect(this->url());
+TEST_P(SqlFaults, AHoldThatJoinedAnotherIsToldWhenTheRowOfThatOneIsDeletedByHand) {
+    const Client client = connect(url());
     const LockOptions options{.lease = 900ms, .owner = "build", .reenter = true};
     auto hold = client.mutex("orders", options).acquire();
     auto joined = client.mutex("orders", options).acquire();
     ASSERT_EQ(joined.fence(), hold.fence());
-    this->site_.server.query(this->site_.everything_from("holdfast_contenders") +
-                             " WHERE weight > 0");
+    query("DELETE FROM holdfast_contenders WHERE weight > 0");
     EXPECT_TRUE(await([&] { return joined.lost().stop_requested(); }));
     EXPECT_EQ(joined.loss(), Loss::ended);
 }
 
-TYPED_TEST_P(SqlFaults, TwoThatEnterAtTheSameMomentAreOneHolderAndOneBehindIt) {
+TEST_P(SqlFaults, TwoThatEnterAtTheSameMomentAreOneHolderAndOneBehindIt) {
     const int pairs = rounds(1000, 10'000);
-    const auto first = open_store(this->url() + "?request_timeout=30s").store;
-    const auto second = open_store(this->url() + "?request_timeout=30s").store;
+    const auto first = open_store(url() + "?request_timeout=30s").store;
+    const auto second = open_store(url() + "?request_timeout=30s").store;
     for (int round = 0; round < pairs; ++round) {
-        const Contender one = this->contender();
-        const Contender other = this->contender();
+        const Contender one = contender();
+        const Contender other = contender();
         auto pending = std::pair(first->enter({&one, 1}), second->enter({&other, 1}));
         const auto entered = std::move(pending.first).get();
         const auto beside = std::move(pending.second).get();
@@ -107,9 +88,5 @@ TYPED_TEST_P(SqlFaults, TwoThatEnterAtTheSameMomentAreOneHolderAndOneBehindIt) {
     }
 }
 
-REGISTER_TYPED_TEST_SUITE_P(SqlFaults, ATableThatMissesAColumnIsNamed,
-                            TablesOfAnOlderVersionAreRefusedWithWhatToDo,
-                            AHoldThatJoinedAnotherIsToldWhenTheRowOfThatOneIsDeletedByHand,
-                            TwoThatEnterAtTheSameMomentAreOneHolderAndOneBehindIt);
-
+}  // namespace
 }  // namespace holdfast::test

@@ -95,7 +95,7 @@ TEST_F(TheAnswer, OfAnUnknownStateIsThatItIsGone) {
 
 TEST_F(TheAnswer, ThatIsNoneOfOursMayHaveHadAnEffect) {
     for (const Reply& reply :
-         {Reply{}, text("OK"), list({}), number(3), numbers({3, 1, 2}),
+         {Reply{}, text("OK"), list({}), number(0), numbers({3, 1, 2}),
           list({number(3), text("7"), number(1), number(-1)}),
           numbers({3, 1, 1, -1, 3, 1, 1, -1, 3, 1, 1, -1}), list({text("what")}),
           list({text("conflict"), number(0)}), list({text("fence"), number(0)})}) {

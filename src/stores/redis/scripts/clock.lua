@@ -1,5 +1,4 @@
--- The moment of this script: in 16 digits, in microseconds, and in milliseconds.
+-- The moment of this script, in microseconds: 16 digits, and as a number.
 local time = redis.call('TIME')
-local clock = string.format('%010d%06d', time[1], time[2])
+local clock = time[1] .. string.sub('00000' .. time[2], -6)
 local microseconds = tonumber(clock)
-local now = math.floor(microseconds / 1000)

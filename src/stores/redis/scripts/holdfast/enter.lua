@@ -9,14 +9,16 @@
 -- No allow-oom: without memory it is refused before it did anything.
 
 -- include ../clock.lua
--- include quiet_enter.lua
 if #KEYS == 6 then
-    local fence = enter_quietly(KEYS[1], KEYS[2], ARGV[1], ARGV[2])
-    if fence then return fence end
+    local line_key, fence_key, entrant, lifetime = KEYS[1], KEYS[2], ARGV[1], ARGV[2]
+    -- include quiet_enter.lua
 end
 
--- include layout.lua
--- include line.lua
--- include moving.lua
--- include entering.lua
-return enter(KEYS, ARGV)
+local function go_long_way()
+    -- include layout.lua
+    -- include line.lua
+    -- include moving.lua
+    -- include entering.lua
+    return enter(KEYS, ARGV)
+end
+return go_long_way()

@@ -29,12 +29,15 @@
 -- and a contender is phase, ticket, weight, fence, lease_end, claim_end, since, serial (of its latest
 -- renewal: an older one that comes late changes nothing); who it is: client, owner, host, pid.
 --
--- Enter, renew and leave do their usual case first, on a lone line alone, and return. The functions
--- for all other cases are included behind that: they are made anew by each call that comes to them.
+-- Enter, renew and leave do their usual case first, on a lone line alone, and return. What all other
+-- cases need stands in a function behind that: it is made anew by each call that comes to it, and a
+-- script with many variables costs each call more, whether it comes to them or not.
 --
 -- Needs clock.lua.
 
 -- include ../rights.lua
+
+local now = math.floor(microseconds / 1000)
 
 -- The states of a reply.
 local GONE, WAITING, OFFERED, ADMITTED = 0, 1, 2, 3

@@ -4,20 +4,23 @@
 -- Answers state and fence: where it stood; gone when it was not there or its lease was over. Or a
 -- fence alone, of one that was admitted.
 
--- include quiet_leave.lua
-local stored = redis.call('GET', KEYS[1])
+local line_key, nonce = KEYS[1], ARGV[1]
+local line = redis.call('GET', line_key)
 if ARGV[2] == '0' then
-    local fence = leave_quietly(KEYS[1], stored, ARGV[1])
-    if fence then return fence end
+    -- include quiet_leave.lua
 end
 
--- include ../clock.lua
--- include layout.lua
--- include hand_over.lua
-local left = hand_over(KEYS, ARGV, stored)
-if left then return left end
+local function go_long_way()
+    -- include ../clock.lua
+    -- include layout.lua
+    -- include hand_over.lua
+    local left = hand_over(KEYS, ARGV, line)
+    if left then return left end
 
--- include line.lua
--- include moving.lua
--- include leaving.lua
-return leave(KEYS, ARGV, stored)
+    local stored = line
+    -- include line.lua
+    -- include moving.lua
+    -- include leaving.lua
+    return leave(KEYS, ARGV, stored)
+end
+return go_long_way()

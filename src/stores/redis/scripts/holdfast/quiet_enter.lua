@@ -1,12 +1,14 @@
--- How a contender enters when nobody is there; nothing is answered when somebody is. Its fence says
--- it all: such a one is admitted, with the first ticket. Needs clock.lua.
+-- A block, for it costs less than a function. Takes the place of `line_key` when nobody is there, and
+-- answers the fence, which says it all: such a one is admitted, with the first ticket. Else it has
+-- changed nothing, but that the bucket may count a fence as given that nobody has. Needs clock.lua.
 
--- include quiet_fence.lua
-
-local function enter_quietly(line_key, fence_key, entrant, lifetime)
-    if redis.call('GET', line_key) then return end
-    local fence = take_fence(fence_key)
-    if not fence then return end
-    redis.call('SET', line_key, 'q' .. clock .. clock .. clock .. entrant, 'PX', lifetime)
-    return fence
+-- Kept until a day after its own time, and a second.
+local last = redis.call('SET', fence_key, clock, 'EX', '86401', 'GET')
+local before = tonumber(last or 0)
+if before and before < microseconds then
+    local line = redis.call('SET', line_key, 'q' .. clock .. clock .. clock .. entrant,
+        'PX', lifetime, 'NX', 'GET')
+    if not line then return microseconds end
+else
+    redis.call('SET', fence_key, last)
 end

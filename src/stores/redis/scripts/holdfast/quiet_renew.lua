@@ -1,7 +1,14 @@
 -- How one holder is renewed: that of a lone line, or one that claims a place with nobody waiting.
 -- Nothing is answered when it is neither. Needs layout.lua.
 
--- include quiet_fence.lua
+-- The clock as the next fence of a bucket, where it is later than the last one. Else nothing has
+-- changed, and nothing is answered.
+local function take_fence(fence_key)
+    local last = redis.call('SET', fence_key, clock, 'EX', '86401', 'GET')
+    local before = tonumber(last or 0)
+    if before and before < microseconds then return microseconds end
+    redis.call('SET', fence_key, last)
+end
 
 -- `rest` is what a lone line has behind the nonce, but for lease and serial.
 local function write_lone(key, fence_and_since, nonce, lease, serial, rest)

@@ -13,28 +13,31 @@ if #nonces == 1 then
     if renewed then return renewed end
 end
 
--- include line.lua
--- include moving.lua
+local function go_long_way()
+    -- include line.lua
+    -- include moving.lua
 
-local line = open(KEYS, nonces)
+    local line = open(KEYS, nonces)
 
--- Who is not admitted yet may be by this, and needs a fence then.
-local candidates, first = 0, nil
-for i, nonce in ipairs(nonces) do
-    local one = line.known[nonce]
-    if one and one.phase ~= 'admitted' then
-        candidates, first = candidates + 1, first or i
+    -- Who is not admitted yet may be by this, and needs a fence then.
+    local candidates, first = 0, nil
+    for i, nonce in ipairs(nonces) do
+        local one = line.known[nonce]
+        if one and one.phase ~= 'admitted' then
+            candidates, first = candidates + 1, first or i
+        end
     end
-end
-if first and not next_fence(bucket_of(line), candidates) then
-    return { 'fence', first - 1, bucket_of(line).last }
-end
+    if first and not next_fence(bucket_of(line), candidates) then
+        return { 'fence', first - 1, bucket_of(line).last }
+    end
 
-local reply = {}
-for _, nonce in ipairs(nonces) do
-    local at = #reply
-    reply[at + 1], reply[at + 2], reply[at + 3] = renew(line, line.known[nonce], lease, serial)
-    if reply[at + 1] ~= WAITING then reply[at + 3] = microseconds end
+    local reply = {}
+    for _, nonce in ipairs(nonces) do
+        local at = #reply
+        reply[at + 1], reply[at + 2], reply[at + 3] = renew(line, line.known[nonce], lease, serial)
+        if reply[at + 1] ~= WAITING then reply[at + 3] = microseconds end
+    end
+    if line.stored then save(line) end
+    return reply
 end
-if line.stored then save(line) end
-return reply
+return go_long_way()

@@ -7,9 +7,14 @@
 
 -- include ../clock.lua
 -- include layout.lua
--- include quiet_enter.lua
--- include quiet_leave.lua
 -- include hand_over.lua
+
+local function enter_quietly(line_key, fence_key, entrant, lifetime)
+    -- include quiet_enter.lua
+end
+local function leave_quietly(line_key, line, nonce)
+    -- include quiet_leave.lua
+end
 
 -- Made when the first is not quiet.
 local long_way

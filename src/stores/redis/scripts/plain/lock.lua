@@ -3,8 +3,6 @@
 -- be tombstones, in 16 digits each (microseconds); then the record of our latest holder, which is true
 -- while it names the lock's value.
 
-local NO_TOMBSTONE = '0000000000000000'
-
 -- What is beside the lock, if anything: its two numbers and the record. One that is not ours has no
 -- numbers.
 local function taken_apart(beside)

@@ -1,17 +1,14 @@
--- How the lock is taken when it is free; nothing is answered when it is not. Its fence says it all. Of
--- one contender, with the arguments of enter.lua. Needs ../clock.lua and lock.lua.
-local function enter_quietly(name, nonce, owner, host, pid, lease)
-    if redis.call('GET', name) then return end
-    local _, holds = tag_and_holds(name)
+-- A block, for it costs less than a function. Takes a lock that is free, and answers the fence, which
+-- says it all. Else it has changed nothing. Needs ../clock.lua and lock.lua.
+if not redis.call('GET', name) then
     local before = redis.call('SET', holds,
-        clock .. NO_TOMBSTONE .. nonce .. ' ' .. clock .. ' 0 ' .. string.sub(clock, 1, 13) .. ' ' ..
-            pid .. ' ' .. #host .. ' ' .. host .. owner,
+        clock .. NO_TOMBSTONE .. nonce .. ' ' .. clock .. ' 0 ' .. string.sub(clock, 1, 13) .. who,
         'EX', '86401', 'GET')
-    local last, left_until = taken_apart(before)
-    if not last or not left_until or last >= microseconds or left_until > microseconds then
-        redis.call('SET', holds, before, 'EX', '86401')
-        return
+    local last = not before and 0 or tonumber(string.sub(before, 1, 16))
+    if last and last < microseconds and
+        (not before or string.sub(before, 17, 32) == NO_TOMBSTONE) then
+        redis.call('SET', name, nonce, 'PX', lease)
+        return microseconds
     end
-    redis.call('SET', name, nonce, 'PX', lease)
-    return microseconds
+    redis.call('SET', holds, before, 'EX', '86401')
 end

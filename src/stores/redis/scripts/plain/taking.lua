@@ -5,7 +5,7 @@ local function judge_unhindered(verdict, beside)
         return verdict
     end
     local last, left_until = taken_apart(beside)
-    verdict.left_until = left_until or 0
+    verdict.left_until = left_until and left_until > microseconds and left_until or 0
     if last and last < 9007199254740991 then  -- 2^53 - 1: beyond it doubles skip numbers
         verdict.fence = math.max(last + 1, microseconds)
     else
@@ -42,7 +42,7 @@ end
 -- The record lasts longer than the lease, and than a day.
 local function write_beside(verdict, numbers, record)
     local lifetime = verdict.contender.lease + 86400000 +
-        math.max(0, math.floor(verdict.fence / 1000) - now)
+        math.max(0, math.floor((verdict.fence - microseconds) / 1000))
     redis.call('SET', verdict.holds, numbers .. record, 'PX', string.format('%.0f', lifetime))
 end
 

@@ -96,15 +96,15 @@ public:
         std::snprintf(nonce_.data(), nonce_.size(), "%016x%016x", static_cast<unsigned>(getpid()),
                       ++nonces_);
         const std::string entrant = nonce_.data() + terms_;
-        const auto reply = redis_.call(std::array<std::string_view, 12>{
-            "EVALSHA", enter_, "6", keys_[0], keys_[1], keys_[2], keys_[3], keys_[4], keys_[5],
-            entrant, "29999", "w0"});
+        const auto reply = redis_.call(
+            std::array<std::string_view, 12>{"EVALSHA", enter_, "6", keys_[0], keys_[1], keys_[2],
+                                             keys_[3], keys_[4], keys_[5], entrant, "29999", "w0"});
         expect_fence(*reply);
     }
     void release() {
-        const auto reply = redis_.call(std::array<std::string_view, 11>{
-            "EVALSHA", leave_, "6", keys_[0], keys_[1], keys_[2], keys_[3], keys_[4], keys_[5],
-            nonce_.data(), "0"});
+        const auto reply = redis_.call(
+            std::array<std::string_view, 11>{"EVALSHA", leave_, "6", keys_[0], keys_[1], keys_[2],
+                                             keys_[3], keys_[4], keys_[5], nonce_.data(), "0"});
         expect_fence(*reply);
     }
 
@@ -113,12 +113,9 @@ private:
     static std::array<std::string, 6> keys_of(const std::string& name) {
         const std::string tag = "{holdfast/raw}";
         const std::string line = tag + "holdfast/" + name;
-        return {line,
-                tag + "#fence",
-                line + "#holders",
-                line + "#waiters",
-                line + "#order",
-                line + "#left"};
+        return {
+            line,          tag + "#fence", line + "#holders", line + "#waiters", line + "#order",
+            line + "#left"};
     }
 
     static void expect_fence(const redisReply& reply) {

@@ -465,7 +465,8 @@ ServerTime server_times(const RedisServer& server) {
     for (int round = 0; round < server_rounds; ++round) {
         std::int64_t sum[3] = {};
         for (int i = 0; i < chunks_a_round; ++i) {
-            sum[0] += server_time_of(redis, true, [&] { add_pairs(unused, python, pairs_a_chunk); });
+            sum[0] +=
+                server_time_of(redis, true, [&] { add_pairs(unused, python, pairs_a_chunk); });
             sum[1] += server_time_of(redis, false, [&] { repeat(mutex); });
             sum[2] += server_time_of(redis, false, [&] { repeat(plain_mutex); });
         }

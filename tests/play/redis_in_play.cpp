@@ -118,8 +118,8 @@ public:
     }
     std::string wrong_in_books(const std::string& resource) const override {
         const std::string line = key(resource);
-        return server_->command({"EVAL", audit, "4", line, line + "#holders", line + "#waiters",
-                                 line + "#order"});
+        return server_->command(
+            {"EVAL", audit, "4", line, line + "#holders", line + "#waiters", line + "#order"});
     }
 
 private:
@@ -188,7 +188,9 @@ private:
 class RedissonOnRedis final : public OthersOnRedis {
 public:
     RedissonOnRedis() : OthersOnRedis("redisson") {}
-    Rules rules() const override { return {.in_line = false, .apart = false}; }
+    Rules rules() const override {
+        return {.in_line = false, .apart = false, .joins_at_entry_alone = false};
+    }
 
 private:
     std::vector<std::string_view> scripts() const override {

@@ -23,8 +23,8 @@ constexpr std::size_t tag_size = tag_begin.size() + bucket_digits + 1;
 /// The keys of a resource, which scripts are handed together: see layout.lua.
 constexpr std::size_t keys_of_one = 6;
 
-/// The bucket of a name, in hexadecimal digits: 4096 in all, by FNV-1a. All clients of a server must
-/// agree on it.
+/// The bucket of a name, in hexadecimal digits: 4096 in all, by FNV-1a. All clients of a server
+/// must agree on it.
 void append_bucket(std::string_view resource, std::string& text) {
     std::uint64_t hash = 0xcbf29ce484222325U;
     for (const char c : resource) {

@@ -159,7 +159,8 @@ protected:
         return answers_to(std::move(commands));
     }
     static bool is_admitted(const Result<Reply>& answer) {
-        return answer.ok() && answer.value().kind == Reply::Kind::integer && answer.value().integer > 0;
+        return answer.ok() && answer.value().kind == Reply::Kind::integer &&
+               answer.value().integer > 0;
     }
     /// How often a script was run since the last reset.
     long scripts_run() const {

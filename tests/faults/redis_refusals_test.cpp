@@ -220,7 +220,7 @@ TEST_F(RedisRefusals, AUserWhoMayNotWriteThatKeyIsTold) {
 }
 
 TEST_F(RedisRefusals, AUserWhoMayNotRunACommandOfAScriptIsTold) {
-    for (const std::string command : {"get", "set", "time"}) {
+    for (const std::string command : {"set", "time"}) {
         SCOPED_TRACE(command);
         make_user({"~*", "&*", "+@all", "-" + command});
         const Error error = acquire_in_vain(client_as("alice"));
@@ -268,7 +268,10 @@ protected:
         auto keys = keys_of(server_);
         std::ranges::sort(keys);
         std::string all_of_it;
-        for (const auto& key : keys) all_of_it += key + "=" + server_.command({"DUMP", key}) + "\n";
+        for (const auto& key : keys) {
+            if (counts_fences(key)) continue;
+            all_of_it += key + "=" + server_.command({"DUMP", key}) + "\n";
+        }
         return all_of_it;
     }
     void plant(const std::string& key) const {

@@ -62,6 +62,7 @@ protected:
         std::ranges::sort(keys);
         std::string all_of_it;
         for (const auto& key : keys) {
+            if (counts_fences(key)) continue;
             const bool lasting = server_.command({"PTTL", key}) == "-1";
             all_of_it += key + (lasting ? " for ever" : "") + "=" + server_.command({"DUMP", key});
         }

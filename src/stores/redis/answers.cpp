@@ -24,9 +24,13 @@ bool is_numbers(const Reply& reply, std::size_t group) {
            reply.elements.size() % group == 0 && std::ranges::all_of(reply.elements, is_number);
 }
 
+/// A fence is a clock's time in microseconds, or later: sixteen digits, since 2001. Shorter numbers
+/// are not of ours.
+constexpr std::int64_t lowest_fence = 1'000'000'000'000'000;
+
 /// Of one that is, or was, admitted: most are, and an array costs the server a tenth of all.
 bool is_fence(const Reply& reply) {
-    return reply.kind == Reply::Kind::integer && reply.integer > 0;
+    return reply.kind == Reply::Kind::integer && reply.integer >= lowest_fence;
 }
 
 }  // namespace

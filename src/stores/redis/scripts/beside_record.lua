@@ -1,6 +1,6 @@
--- A record of ours: what the lock calls the hold, its fence, the serial of its latest renewal, since
--- when it is held (ms), and who it is: pid, the size of the host's name, and host and owner, which may
--- have any byte in them.
+-- A record of ours: what the lock calls the hold, its fence, the serial of its latest renewal,
+-- since when it is held (ms), and who it is: pid, the size of the host's name, and host and owner,
+-- which may have any byte in them.
 
 local function record_of(hold, fence, verdict)
     local contender = verdict.contender

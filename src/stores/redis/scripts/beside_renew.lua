@@ -1,5 +1,5 @@
--- ARGV: lease, serial, and for each what stands in `renew`. Answers, for each: state, fence, and the
--- look of one that waits, else the clock.
+-- ARGV: lease, serial, and for each what stands in `renew`. Answers, for each: state, fence, and
+-- the look of one that waits, else the clock.
 
 -- The standing of one; nothing when it fails. Who believes to hold must be found to: it is never
 -- let in anew.

@@ -1,5 +1,5 @@
--- How the only holder leaves when one waits, which is what a hand-off between two takes: that one is
--- offered the place. Nothing is answered when the line is not like that. Needs layout.lua.
+-- How the only holder leaves when one waits, which is what a hand-off between two takes: that one
+-- is offered the place. Nothing is answered when the line is not like that. Needs layout.lua.
 local function hand_over(keys, args, line)
     local key, nonce = keys[1], args[1]
     if args[2] ~= '0' or not line or string.sub(line, 1, 1) ~= 'l' then return end

@@ -2,8 +2,8 @@
 -- Who holds a resource and who waits for it, a page at a time. Shows nothing that is over.
 -- KEYS: six. ARGV: where the page begins, '' for the first.
 -- Answers {} when nobody is there, else { capacity, fairness, holders, waiters, next }: `next` is
--- where the next page begins, '' behind the last. Each place is { nonce, owner, weight, fence, lease
--- left, host, pid, age, ticket }, in no order; who moves meanwhile may be seen twice.
+-- where the next page begins, '' behind the last. Each place is { nonce, owner, weight, fence,
+-- lease left, host, pid, age, ticket }, in no order; who moves meanwhile may be seen twice.
 
 local stored = redis.call('GET', KEYS[1])
 if not stored then return {} end

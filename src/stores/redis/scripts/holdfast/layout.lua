@@ -1,17 +1,18 @@
--- How a resource is stored. Names fall into a fixed number of buckets, BBB; R is the name. Each script
--- is handed these six keys of a resource, which are in one slot, and touches no others:
+-- How a resource is stored. Names fall into a fixed number of buckets, BBB; R is the name. Each
+-- script is handed these six keys of a resource, which are in one slot, and touches no others:
 --
 --   1  {holdfast/BBB}R          STRING  the line, while anybody is in it: lone or full, see below
 --   2  {holdfast/BBB}#fence     STRING  the last fence given to any name of the bucket, 16 digits
---   3  {holdfast/BBB}R#holders  HASH    nonce -> holder (admitted, or offered), when there are several
+--   3  {holdfast/BBB}R#holders  HASH    nonce -> holder (admitted, or offered), of several
 --   4  {holdfast/BBB}R#waiters  HASH    nonce -> waiter (waiting, or lapsed)
 --   5  {holdfast/BBB}R#order    ZSET    waiters' nonces by ticket; a lapsed one by minus the end of
 --                                       its lease
---   6  {holdfast/BBB}R#left     ZSET    tombstones: nonces of contenders that left before their enter
---                                       came, by when each may be forgotten
+--   6  {holdfast/BBB}R#left     ZSET    tombstones: nonces of contenders that left before their
+--                                       enter came, by when each may be forgotten
 --
--- When nobody is there, nothing is left but the bucket's fence. Keys 3 to 6 count only as far as the
--- line says so: one that was found when it says that there is none is a remainder, and is deleted.
+-- When nobody is there, nothing is left but the bucket's fence. Keys 3 to 6 count only as far as
+-- the line says so: one that was found when it says that there is none is a remainder, and is
+-- deleted.
 --
 -- A lone line is one holder that is admitted, with nobody waiting and no tombstones. It is written
 -- and read without taking it apart, for that is what costs: by place, each moment in microseconds,
@@ -26,12 +27,13 @@
 --              earliest_end, keys_end, left_until, in_hash
 --   nonce, contender   of the only holder, where it is not in the hash
 --
--- and a contender is phase, ticket, weight, fence, lease_end, claim_end, since, serial (of its latest
--- renewal: an older one that comes late changes nothing); who it is: client, owner, host, pid.
+-- and a contender is phase, ticket, weight, fence, lease_end, claim_end, since, serial (of its
+-- latest renewal: an older one that comes late changes nothing); who it is: client, owner, host,
+-- pid.
 --
--- Enter, renew and leave do their usual case first, on a lone line alone, and return. What all other
--- cases need stands in a function behind that: it is made anew by each call that comes to it, and a
--- script with many variables costs each call more, whether it comes to them or not.
+-- Enter, renew and leave do their usual case first, on a lone line alone, and return. What all
+-- other cases need stands in a function behind that: it is made anew by each call that comes to it,
+-- and a script with many variables costs each call more, whether it comes to them or not.
 --
 -- Needs clock.lua.
 

@@ -241,8 +241,8 @@ local function write(command, key, arguments)
     end
 end
 
--- The keys of waiters, or of the crowd, come into use. What is in them is a remainder of a line whose
--- own key is gone; but what is no key of ours is not touched.
+-- The keys of waiters, or of the crowd, come into use. What is in them is a remainder of a line
+-- whose own key is gone; but what is no key of ours is not touched.
 local function begin_waiters(line)
     if line.has_order then return end
     open_waiters(line)

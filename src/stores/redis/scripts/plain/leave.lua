@@ -17,7 +17,8 @@ end
 -- include ../beside.lua
 -- include lock.lua
 
--- While it is remembered beside the lock that there are tombstones, whoever enters looks for its own.
+-- While it is remembered beside the lock that there are tombstones, whoever enters looks for its
+-- own.
 local function plant_tombstone()
     local beside = redis.call('GETEX', holds)
     local last, _, record = taken_apart(beside)

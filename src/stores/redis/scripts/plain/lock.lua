@@ -1,7 +1,7 @@
--- The lock is a STRING that names its holder: ours by its nonce. Beside it we keep one STRING, until a
--- day after the last fence's own time and longer than the lease: that fence, and until when there may
--- be tombstones, in 16 digits each (microseconds); then the record of our latest holder, which is true
--- while it names the lock's value.
+-- The lock is a STRING that names its holder: ours by its nonce. Beside it we keep one STRING,
+-- until a day after the last fence's own time and longer than the lease: that fence, and until when
+-- there may be tombstones, in 16 digits each (microseconds); then the record of our latest holder,
+-- which is true while it names the lock's value.
 
 -- What is beside the lock, if anything: its two numbers and the record. One that is not ours has no
 -- numbers.

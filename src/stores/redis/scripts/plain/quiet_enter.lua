@@ -1,5 +1,5 @@
--- A block, for it costs less than a function. Takes a lock that is free, and answers the fence, which
--- says it all. Else it has changed nothing. Needs ../clock.lua and lock.lua.
+-- A block, for it costs less than a function. Takes a lock that is free, and answers the fence,
+-- which says it all. Else it has changed nothing. Needs ../clock.lua and lock.lua.
 if not redis.call('GET', name) then
     local before = redis.call('SET', holds,
         clock .. NO_TOMBSTONE .. nonce .. ' ' .. clock .. ' 0 ' .. string.sub(clock, 1, 13) .. who,

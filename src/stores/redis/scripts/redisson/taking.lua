@@ -73,8 +73,8 @@ local function judge(name, contender)
 end
 
 -- Leases `count` reads of an owner. Whichever of them leaves takes the last key away, as Redisson
--- does: so an earlier key's lease is never shorter than a later one's, and only one that is alone may
--- be cut short.
+-- does: so an earlier key's lease is never shorter than a later one's, and only one that is alone
+-- may be cut short.
 local function lease_reads(lock, owner, count, lease, alone)
     for read = 1, count do
         local key = timeout_key(lock, owner, read)

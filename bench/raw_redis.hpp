@@ -49,18 +49,21 @@ public:
     }
 
     /// How often the server has run a command, scripts' own calls included.
-    std::int64_t calls_of(std::string_view command) {
-        const RawReply reply = call(std::array<std::string_view, 2>{"INFO", "commandstats"});
-        const std::string_view text(reply->str, reply->len);
-        const std::string start = "cmdstat_" + std::string(command) + ":calls=";
-        const auto found = text.find(start);
-        if (found == std::string_view::npos) return 0;
-        return std::stoll(std::string(text.substr(found + start.size(), 20)));
-    }
+    std::int64_t calls_of(std::string_view command) { return statistic(command, ":calls="); }
+    /// How long that took it, in microseconds; of scripts, with all that they call.
+    std::int64_t microseconds_of(std::string_view command) { return statistic(command, ",usec="); }
     /// How many scripts it was asked to run. No script runs another.
     std::int64_t requests() { return calls_of("evalsha") + calls_of("eval"); }
 
 private:
+    std::int64_t statistic(std::string_view command, std::string_view which) {
+        const RawReply reply = call(std::array<std::string_view, 2>{"INFO", "commandstats"});
+        const std::string_view text(reply->str, reply->len);
+        const auto line = text.find("cmdstat_" + std::string(command) + ":");
+        if (line == std::string_view::npos) return 0;
+        return std::stoll(std::string(text.substr(text.find(which, line) + which.size(), 20)));
+    }
+
     std::unique_ptr<redisContext, decltype(&redisFree)> context_;
 };
 
@@ -72,40 +75,51 @@ public:
         : redis_(redis),
           enter_(redis.load(holdfast::redis::scripts::holdfast_enter)),
           leave_(redis.load(holdfast::redis::scripts::holdfast_leave)),
-          key_("{holdfast/" + name + "}") {
+          keys_(keys_of(name)) {
         std::array<char, 256> host{};
         gethostname(host.data(), host.size() - 1);
         for (const std::string& text :
-             {std::string(31, 'c'), owner, std::string(host.data()), std::to_string(getpid())}) {
+             {std::string("30000"), std::string("0"), std::string("1000000000"),
+              std::string("1000000000"), std::string("f"), std::string(32, 'c'), owner,
+              std::string(host.data()), std::to_string(getpid())}) {
             if (text.size() < 32) {
-                who_ += static_cast<char>(0xa0U | text.size());
+                terms_ += static_cast<char>(0xa0U | text.size());
             } else {
-                who_ += '\xd9';
-                who_ += static_cast<char>(text.size());
+                terms_ += '\xd9';
+                terms_ += static_cast<char>(text.size());
             }
-            who_ += text;
+            terms_ += text;
         }
     }
 
     void acquire() {
         std::snprintf(nonce_.data(), nonce_.size(), "%016x%016x", static_cast<unsigned>(getpid()),
                       ++nonces_);
+        const std::string entrant = nonce_.data() + terms_;
         const auto reply = redis_.call(
-            std::array<std::string_view, 12>{"EVALSHA", enter_, "1", key_, nonce_.data(), who_,
-                                             "1000000000", "1000000000", "f", "w", "30000", "0"});
-        expect_admitted(*reply);
+            std::array<std::string_view, 12>{"EVALSHA", enter_, "6", keys_[0], keys_[1], keys_[2],
+                                             keys_[3], keys_[4], keys_[5], entrant, "29999", "w0"});
+        expect_fence(*reply);
     }
     void release() {
         const auto reply = redis_.call(
-            std::array<std::string_view, 6>{"EVALSHA", leave_, "1", key_, nonce_.data(), "0"});
-        expect_admitted(*reply);
+            std::array<std::string_view, 11>{"EVALSHA", leave_, "6", keys_[0], keys_[1], keys_[2],
+                                             keys_[3], keys_[4], keys_[5], nonce_.data(), "0"});
+        expect_fence(*reply);
     }
 
 private:
-    static void expect_admitted(const redisReply& reply) {
-        constexpr long long admitted = 3;
-        if (reply.type != REDIS_REPLY_ARRAY || reply.elements == 0 ||
-            reply.element[0]->integer != admitted) {
+    /// As long as those of the store, in a bucket that no name falls into.
+    static std::array<std::string, 6> keys_of(const std::string& name) {
+        const std::string tag = "{holdfast/raw}";
+        const std::string line = tag + "holdfast/" + name;
+        return {
+            line,          tag + "#fence", line + "#holders", line + "#waiters", line + "#order",
+            line + "#left"};
+    }
+
+    static void expect_fence(const redisReply& reply) {
+        if (reply.type != REDIS_REPLY_INTEGER) {
             throw std::runtime_error("the raw lock was not free");
         }
     }
@@ -113,8 +127,8 @@ private:
     RawRedis& redis_;
     const std::string enter_;
     const std::string leave_;
-    const std::string key_;
-    std::string who_;  ///< in MessagePack
+    const std::array<std::string, 6> keys_;
+    std::string terms_;  ///< in MessagePack
     unsigned nonces_ = 0;
     std::array<char, 33> nonce_{};
 };

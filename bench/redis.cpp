@@ -425,6 +425,68 @@ void redis_py(bench::Report& report, const RedisServer& server) {
     report.at_least("  times shorter", shared.medians.raw / shared.medians.ours, 20, "");
 }
 
+// --- what it costs the server -------------------------------------------------------------------
+
+constexpr int server_rounds = 5;
+constexpr int chunks_a_round = 2;
+constexpr int pairs_a_chunk = 1000;
+
+/// What the server spends on a pair, in nanoseconds, by each.
+struct ServerTime {
+    double theirs = 0;
+    double ours = 0;
+    double plain = 0;
+};
+
+/// That of requests alone: a script's time has all that it calls in it. redis-py takes its lock by
+/// SET, and gives it back by a script.
+template <class Pairs>
+std::int64_t server_time_of(RawRedis& redis, bool sets, const Pairs& pairs) {
+    const auto spent = [&] {
+        return redis.microseconds_of("evalsha") + (sets ? redis.microseconds_of("set") : 0);
+    };
+    const std::int64_t before = spent();
+    pairs();
+    return 1000 * (spent() - before) / pairs_a_chunk;
+}
+
+ServerTime server_times(const RedisServer& server) {
+    RawRedis redis(server.port());
+    RedisPy python(server, "theirs");
+    auto client = holdfast::connect(server.url());
+    auto plain_client = holdfast::connect(server.url() + "?layout=plain");
+    auto mutex = client.mutex("server_time");
+    auto plain_mutex = plain_client.mutex("server_time");
+    const auto repeat = [](holdfast::Mutex& one) {
+        for (int i = 0; i < pairs_a_chunk; ++i) pair(one);
+    };
+    Samples theirs, ours, plain, unused;
+    // In turns, so that whatever else the machine does is the same for all.
+    for (int round = 0; round < server_rounds; ++round) {
+        std::int64_t sum[3] = {};
+        for (int i = 0; i < chunks_a_round; ++i) {
+            sum[0] +=
+                server_time_of(redis, true, [&] { add_pairs(unused, python, pairs_a_chunk); });
+            sum[1] += server_time_of(redis, false, [&] { repeat(mutex); });
+            sum[2] += server_time_of(redis, false, [&] { repeat(plain_mutex); });
+        }
+        theirs.push_back(sum[0] / chunks_a_round);
+        ours.push_back(sum[1] / chunks_a_round);
+        plain.push_back(sum[2] / chunks_a_round);
+    }
+    return {median(theirs), median(ours), median(plain)};
+}
+
+void server_time(bench::Report& report, const RedisServer& server) {
+    auto& times = bench::shared_between_processes<ServerTime>();
+    bench::in_processes(1, [&](int) { times = server_times(server); });
+    report.figure("redis-py Lock, of the server's time for a pair", us(times.theirs), "us");
+    report.figure("Mutex, of the server's time for a pair", us(times.ours), "us");
+    report.at_most("  times as much", times.ours / times.theirs, 1.6, "");
+    report.figure("Mutex, plain layout", us(times.plain), "us");
+    report.at_most("  times as much", times.plain / times.theirs, 1.6, "");
+}
+
 // --- all of it ----------------------------------------------------------------------------------
 
 struct Part {
@@ -433,7 +495,7 @@ struct Part {
 };
 constexpr std::array parts{
     Part{"uncontended", uncontended}, Part{"threads", threads},   Part{"hand_off", hand_off},
-    Part{"line", long_line},          Part{"redis_py", redis_py},
+    Part{"line", long_line},          Part{"redis_py", redis_py}, Part{"server_time", server_time},
 };
 
 std::vector<Part> parts_named(const std::vector<std::string_view>& names) {

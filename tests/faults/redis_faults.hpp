@@ -21,6 +21,7 @@
 #include "servers/redis_server.hpp"
 #include "stores/open_store.hpp"
 #include "stores/redis/command.hpp"
+#include "stores/redis/layout.hpp"
 #include "stores/redis/redis_scripts.hpp"
 #include "support/await.hpp"
 #include "support/fault_proxy.hpp"
@@ -35,6 +36,21 @@ using Words = std::vector<std::string>;
 /// Too long to end while a test looks: who is out of line was taken out of it.
 inline constexpr std::chrono::milliseconds long_lease = 60s;
 
+/// The key of a resource's line in our layout; those of its holders and waiters begin with it.
+inline std::string line_key(const std::string& resource) {
+    return redis::holdfast_layout()->key_of(resource);
+}
+/// That of the fences of its bucket.
+inline std::string fence_key(const std::string& resource) {
+    const std::string key = line_key(resource);
+    return key.substr(0, key.find('}') + 1) + "#fence";
+}
+
+/// A fence that nobody was given may count as given: it harms nobody.
+inline bool counts_fences(std::string_view key) {
+    return key.ends_with("#fence");
+}
+
 struct RedisLayout {
     std::string name;
     std::string_view enter, standing, renew, leave, inspect;
@@ -44,7 +60,7 @@ struct RedisLayout {
     bool is_foreign() const { return name != "holdfast"; }
     /// Of the lock itself.
     std::string key(const std::string& lock) const {
-        return is_foreign() ? lock : "{holdfast/" + lock + "}";
+        return is_foreign() ? lock : line_key("holdfast/" + lock);
     }
     friend void PrintTo(const RedisLayout& layout, std::ostream* out) { *out << layout.name; }
 };
@@ -91,11 +107,12 @@ inline std::vector<std::string> keys_of(const RedisServer& server) {
     return keys;
 }
 
-/// A resource of our layout that nobody contends for.
-inline bool has_only_its_fence(const RedisServer& server, const std::string& key) {
-    return key.starts_with("{") && key.ends_with("}") && server.command({"HLEN", key}) == "2" &&
-           server.command({"HEXISTS", key, "fence"}) == "1" &&
-           server.command({"HEXISTS", key, "expiry"}) == "1";
+/// Fences and tombstones end by themselves; so does a line that remembers tombstones.
+inline bool may_stay(const RedisServer& server, const std::string& key) {
+    if (counts_fences(key) || key.ends_with("#left")) return true;
+    if (key.starts_with("holdfast_fence:") || key.starts_with("holdfast_left:")) return true;
+    if (key.starts_with("holdfast_holds:")) return server.command({"TYPE", key}) == "string";
+    return server.command({"EXISTS", key + "#left"}) == "1";
 }
 
 /// What is in the server that should not stay there: anything but fences and tombstones, or
@@ -103,11 +120,8 @@ inline bool has_only_its_fence(const RedisServer& server, const std::string& key
 inline std::string leftovers_of(const RedisServer& server) {
     std::string found;
     for (const std::string& key : keys_of(server)) {
-        const bool may_stay =
-            has_only_its_fence(server, key) || key.find(":left:") != std::string::npos ||
-            key.starts_with("holdfast_fence:") || key.starts_with("holdfast_left:");
         const std::string left = server.command({"PTTL", key});
-        if (!may_stay || left == "-1") found += key + " (" + left + " ms) ";
+        if (!may_stay(server, key) || left == "-1") found += key + " (" + left + " ms) ";
     }
     return found;
 }

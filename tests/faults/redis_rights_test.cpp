@@ -12,9 +12,10 @@ using State = Standing::State;
 /// As the documentation has them; `orders` for the names of the locks in the layouts of others.
 std::string documented_rights(const std::string& layout) {
     if (layout == "holdfast") {
-        return "~{holdfast/* &holdfast:* +eval +evalsha +time +hmget +hset +hdel +hget +hgetall "
-               "+hscan +hlen +exists +set +del +pexpireat +zadd +zrange +zrem +zcard +publish "
-               "+subscribe +ping +echo +scan +client|setname +client|id";
+        return "~{holdfast/* &holdfast:* +eval +evalsha +time +get +set +del +hmget +hset +hdel "
+               "+hgetall +hscan +hlen +pexpireat +zadd +zrange +zrem +zcard +zscore "
+               "+zremrangebyscore +publish +subscribe +ping +echo +scan +client|setname "
+               "+client|id";
     }
     const std::string plain =
         "~orders* ~holdfast_* &__redis__:invalidate +eval +evalsha +time +get +set +getex +del "
@@ -61,6 +62,7 @@ protected:
         std::ranges::sort(keys);
         std::string all_of_it;
         for (const auto& key : keys) {
+            if (counts_fences(key)) continue;
             const bool lasting = server_.command({"PTTL", key}) == "-1";
             all_of_it += key + (lasting ? " for ever" : "") + "=" + server_.command({"DUMP", key});
         }

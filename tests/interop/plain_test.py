@@ -43,7 +43,7 @@ class PlainCounting(PlainShared):
     def tearDown(self):
         # What is left are the counter, the journal and our fences, which end with their day.
         left = set(self.server.client.keys()) - {b"counter", b"journal"}
-        fences = {b"holdfast_fence:{lock}", b"holdfast_fence:{another}"}
+        fences = {b"holdfast_holds:{lock}", b"holdfast_holds:{another}"}
         self.assertLessEqual(left, fences)
         for fence in left:
             self.assertGreater(self.server.client.pttl(fence), 0)

@@ -75,6 +75,7 @@ Contender Play::newcomer(std::size_t resource) {
     if (terms.form == Form::read_write && one_in(2)) one.weight = 1;
     // Where reads join a write, what is left when that ends is another thing than with us.
     if (!rules_.apart && terms.form != Form::mutex) one.reenter = false;
+    if (!rules_.joins_at_entry_alone && one.reenter) one.patience = Patience::none;
     if (can_.permits && one_in(8)) disagree(one);
     // Whom of several one joins or inherits from is anybody's choice. In memory it is the lowest
     // nonce, elsewhere the lowest ticket: let that be the same.

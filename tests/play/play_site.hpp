@@ -18,6 +18,9 @@ struct Rules {
     bool in_line = true;
     /// Leases of those who share a place or a resource end one by one.
     bool apart = true;
+    /// A waiter that asked for re-entry goes on waiting when another contender of its owner is let
+    /// in. Else it joins that hold with its next renewal.
+    bool joins_at_entry_alone = true;
     /// When a lease merely ends, whoever finds that tells the next one.
     bool tells_of_ends = true;
     /// How far the clock goes on with each request: that of a statement in MariaDB goes on by a

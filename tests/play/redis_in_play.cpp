@@ -4,6 +4,7 @@
 #include "play/play_site.hpp"
 #include "servers/redis_server.hpp"
 #include "stores/redis/command.hpp"
+#include "stores/redis/layout.hpp"
 #include "stores/redis/redis_scripts.hpp"
 #include "support/fault_proxy.hpp"
 
@@ -13,41 +14,49 @@ namespace {
 
 namespace texts = redis::scripts;
 
-/// KEYS: {R}, its waiters, their order. Answers what in the head is not what the line adds up to.
+/// KEYS: the line, its holders, its waiters, their order. Answers what the line says and is not so.
 constexpr const char* audit = R"(
-    local head = redis.call('HGET', KEYS[1], 'head')
+    local line = redis.call('GET', KEYS[1])
+    if not line or string.sub(line, 1, 1) == 'q' then
+        local left = redis.call('EXISTS', KEYS[2], KEYS[3], KEYS[4])
+        return left > 0 and (line and 'lone' or 'nobody') .. ', and other keys' or ''
+    end
+    local values = { cmsgpack.unpack(string.sub(line, 2)) }
     local held, waiting, holders, joined, waiters = 0, 0, 0, 0, 0
-    for i, key in ipairs({ KEYS[1], KEYS[2] }) do
+    local function hold(weight)
+        held, holders = held + weight, holders + 1
+        if weight == 0 then joined = joined + 1 end
+    end
+    local in_hash, only = values[12], values[13]
+    if only then hold(values[16]) end
+    for i, key in ipairs({ KEYS[2], KEYS[3] }) do
         local fields = redis.call('HGETALL', key)
-        for at = 1, #fields, 2 do
-            if #fields[at] == 32 then
-                local phase, _, weight = cmsgpack.unpack(fields[at + 1])
-                if i == 1 then
-                    held, holders = held + weight, holders + 1
-                    if weight == 0 then joined = joined + 1 end
-                else
-                    waiters = waiters + 1
-                    if phase == 'waiting' then waiting = waiting + weight end
-                end
+        for at = 2, #fields, 2 do
+            local phase, _, weight = cmsgpack.unpack(fields[at])
+            if i == 1 then
+                hold(weight)
+            else
+                waiters = waiters + 1
+                if phase == 'waiting' then waiting = waiting + weight end
             end
         end
+        if i == 1 and (#fields > 0) ~= in_hash then return 'the holders are elsewhere' end
     end
-    local line = string.format('held %.0f, waiting %.0f, holders %d, joined %d, waiters %d',
+    local found = string.format('held %.0f, waiting %.0f, holders %d, joined %d, waiters %d',
         held, waiting, holders, joined, waiters)
-    if waiters ~= redis.call('ZCARD', KEYS[3]) then return line .. ', and others in order' end
-    if not head then return holders + waiters > 0 and line .. ', and no head' or '' end
-    local capacity, _, in_head = cmsgpack.unpack(head)
+    if waiters ~= redis.call('ZCARD', KEYS[4]) then return found .. ', and others in order' end
     local said = string.format('held %.0f, waiting %.0f, holders %d, joined %d, waiters %d',
-        select(3, cmsgpack.unpack(head)))
-    if line ~= said then return 'the line has ' .. line .. '; its head says ' .. said end
-    return in_head <= capacity and '' or 'more is held than there is: ' .. line
+        unpack(values, 3, 7))
+    if found ~= said then return 'the line has ' .. found .. '; it says ' .. said end
+    if holders == 0 then return '' end
+    return held <= values[1] and '' or 'more is held than there is: ' .. found
 )";
 
 /// One of the contenders in a hash.
 constexpr const char* delete_one = R"(
     local nonces = {}
     for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
-        if #field == 32 then nonces[#nonces + 1] = field end
+        nonces[#nonces + 1] = field
     end
     table.sort(nonces)
     if #nonces > 0 then redis.call('HDEL', KEYS[1], nonces[1 + ARGV[1] % #nonces]) end
@@ -96,23 +105,27 @@ public:
 
     void forget(const std::string& resource) override { server_->command({"DEL", key(resource)}); }
     void damage(const std::string& resource, simulation::Random& random) override {
-        const std::string keys[] = {key(resource), key(resource) + ":waiters",
-                                    key(resource) + ":line"};
-        const auto which = random.below(5);
-        if (which < 3) {
+        const std::string keys[] = {key(resource), key(resource) + "#holders",
+                                    key(resource) + "#waiters", key(resource) + "#order",
+                                    key(resource) + "#left"};
+        const auto which = random.below(7);
+        if (which < 5) {
             server_->command({"DEL", keys[which]});
         } else {
             server_->command(
-                {"EVAL", delete_one, "1", keys[which - 3], std::to_string(random.below(100))});
+                {"EVAL", delete_one, "1", keys[which - 4], std::to_string(random.below(100))});
         }
     }
     std::string wrong_in_books(const std::string& resource) const override {
-        const std::string head = key(resource);
-        return server_->command({"EVAL", audit, "3", head, head + ":waiters", head + ":line"});
+        const std::string line = key(resource);
+        return server_->command(
+            {"EVAL", audit, "4", line, line + "#holders", line + "#waiters", line + "#order"});
     }
 
 private:
-    static std::string key(const std::string& resource) { return "{" + resource + "}"; }
+    static std::string key(const std::string& resource) {
+        return redis::holdfast_layout()->key_of(resource);
+    }
 
     std::vector<std::string_view> scripts() const override {
         return {texts::holdfast_enter, texts::holdfast_standing, texts::holdfast_renew,
@@ -130,7 +143,8 @@ private:
                 return {{"math.max(last + 1, microseconds)", "math.max(last, microseconds)"}};
             case Fault::kept_lease:
                 return {{"one.lease_end = line.now + lease",
-                         "if one.lease_end == 0 then one.lease_end = line.now + lease end"}};
+                         "if one.lease_end == 0 then one.lease_end = line.now + lease end"},
+                        {"if serial >= tonumber(latest) then", "if false then"}};
             default:
                 return {{"line.held = line.held - holder.weight", ""}};
         }
@@ -152,7 +166,8 @@ public:
 protected:
     std::vector<Change> changes(Fault fault) const override {
         if (fault == Fault::repeated_fence) {
-            return {{"math.max(number + 1, now)", "math.max(number, now)"}};
+            return {{"math.max(number + 1, now)", "math.max(number, now)"},
+                    {"math.max(last + 1, microseconds)", "math.max(last, microseconds)"}};
         }
         return {{"redis.call('PEXPIRE', name, contender.lease)", ""},
                 {"expire(lock.name, lease, alone)", ""}};
@@ -173,7 +188,9 @@ private:
 class RedissonOnRedis final : public OthersOnRedis {
 public:
     RedissonOnRedis() : OthersOnRedis("redisson") {}
-    Rules rules() const override { return {.in_line = false, .apart = false}; }
+    Rules rules() const override {
+        return {.in_line = false, .apart = false, .joins_at_entry_alone = false};
+    }
 
 private:
     std::vector<std::string_view> scripts() const override {

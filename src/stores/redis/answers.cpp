@@ -24,6 +24,15 @@ bool is_numbers(const Reply& reply, std::size_t group) {
            reply.elements.size() % group == 0 && std::ranges::all_of(reply.elements, is_number);
 }
 
+/// A fence is a clock's time in microseconds, or later: sixteen digits, since 2001. Shorter numbers
+/// are not of ours.
+constexpr std::int64_t lowest_fence = 1'000'000'000'000'000;
+
+/// Of one that is, or was, admitted: most are, and an array costs the server a tenth of all.
+bool is_fence(const Reply& reply) {
+    return reply.kind == Reply::Kind::integer && reply.integer >= lowest_fence;
+}
+
 }  // namespace
 
 /// `look` is when to look again for one that waits. Of others it is the server's clock, in a
@@ -45,9 +54,17 @@ Standing Answers::standing_from(std::int64_t state, std::int64_t fence, std::int
     }
 }
 
+Entry Answers::first_of_its_line(const Contender& one, std::int64_t fence) const {
+    return {.ticket = {one.resource, one.nonce, layout_.place_of(one, 1)},
+            .standing = standing_from(3, fence, -1)};
+}
+
 Result<std::vector<Entry>> Answers::entries(const Reply& reply,
                                             std::span<const Contender> contenders) const {
     if (is_refusal(reply)) return refused(reply, contenders);
+    if (is_fence(reply) && contenders.size() == 1) {
+        return std::vector{first_of_its_line(contenders.front(), reply.integer)};
+    }
     const std::size_t count = reply.elements.size() / 4;
     if (!is_numbers(reply, 4) || count > contenders.size()) return not_ours();
     std::vector<Entry> entries;
@@ -75,6 +92,7 @@ Result<std::vector<Standing>> Answers::standings(const Reply& reply, std::size_t
 }
 
 Result<Standing> Answers::left(const Reply& reply) const {
+    if (is_fence(reply)) return standing_from(3, reply.integer, -1);
     if (!is_numbers(reply, 2) || reply.elements.size() != 2) return not_ours();
     return standing_from(reply.elements[0].integer, reply.elements[1].integer, -1);
 }

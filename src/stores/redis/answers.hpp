@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -13,7 +14,7 @@
 namespace holdfast::inline v0::redis {
 
 /// Reads what the scripts answer: flat lists of numbers, or a word and what belongs to it when the
-/// request is refused.
+/// request is refused; of one that is admitted at once, or leaves as it should, its fence alone.
 class Answers {
 public:
     Answers(const Address& address, const Layout& layout) : address_(address), layout_(layout) {}
@@ -27,6 +28,7 @@ public:
 
 private:
     Standing standing_from(std::int64_t state, std::int64_t fence, std::int64_t look) const;
+    Entry first_of_its_line(const Contender& one, std::int64_t fence) const;
     Failure refused(const Reply& reply, std::span<const Contender> contenders) const;
     Failure not_ours() const;
 

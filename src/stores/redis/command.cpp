@@ -67,15 +67,17 @@ void append_script(const Script& script, bool by_text, std::string& bytes) {
 Script::Script(std::string_view text)
     : text_(text), digest_(sha1(text)), words_(words_for("EVALSHA", digest_)) {}
 
-Script::Script(std::string_view text, const Script& together, std::string_view name)
+Script::Script(std::string_view text, const Script& together, std::string_view name,
+               std::size_t keys)
     : Script(text) {
     together_ = &together;
+    keys_together_ = keys;
     append_word(name_, name);
 }
 
-Command::Command(const Script& script, std::size_t keys) : script_(&script) {
+Command::Command(const Script& script, std::size_t keys) : script_(&script), keys_(keys) {
     *this << keys;
-    if (keys == 1) key_begin_ = size_;
+    keys_begin_ = size_;
 }
 
 /// Room for a word of at most `size` bytes, and where to write it once its header stands there.
@@ -96,7 +98,7 @@ void Command::end_word(char* end) {
     *end++ = '\r';
     *end++ = '\n';
     size_ = static_cast<std::size_t>(end - bytes_.get());
-    if (words_ == 2) key_end_ = size_;
+    if (words_ == 1 + keys_) keys_end_ = size_;
 }
 
 Command& Command::operator<<(std::string_view word) {
@@ -128,7 +130,7 @@ void Command::append_to(std::string& bytes) const {
 }
 
 const Script* Command::together() const noexcept {
-    return key_begin_ > 0 && by_digest() ? script_->together() : nullptr;
+    return by_digest() && keys_ == script_->keys_together() ? script_->together() : nullptr;
 }
 
 void Command::append_together(std::span<const Command* const> commands, bool by_text,
@@ -136,17 +138,21 @@ void Command::append_together(std::span<const Command* const> commands, bool by_
     // The script's two words and the number of keys; in place of the number of keys that each of
     // them has, its name.
     std::size_t words = 3;
-    for (const Command* command : commands) words += command->words_;
+    std::size_t keys = 0;
+    for (const Command* command : commands) {
+        words += command->words_;
+        keys += command->keys_;
+    }
     append_header(bytes, '*', words);
     append_script(*commands.front()->together(), by_text, bytes);
-    append_word(bytes, std::to_string(commands.size()));
+    append_word(bytes, std::to_string(keys));
     for (const Command* command : commands) {
-        bytes.append(command->bytes_.get() + command->key_begin_,
-                     command->bytes_.get() + command->key_end_);
+        bytes.append(command->bytes_.get() + command->keys_begin_,
+                     command->bytes_.get() + command->keys_end_);
     }
     for (const Command* command : commands) {
         bytes += command->script_->name();
-        bytes.append(command->bytes_.get() + command->key_end_,
+        bytes.append(command->bytes_.get() + command->keys_end_,
                      command->bytes_.get() + command->size_);
     }
 }

@@ -16,8 +16,9 @@ namespace holdfast::inline v0::redis {
 class Script {
 public:
     explicit Script(std::string_view text);
-    /// One that can be run together with others by `together`, where it has this name.
-    Script(std::string_view text, const Script& together, std::string_view name);
+    /// One that can be run together with others by `together`, where it has this name, when it is
+    /// given so many keys.
+    Script(std::string_view text, const Script& together, std::string_view name, std::size_t keys);
 
     std::string_view text() const noexcept { return text_; }
     const std::string& digest() const noexcept { return digest_; }
@@ -27,6 +28,7 @@ public:
     const Script* together() const noexcept { return together_; }
     /// Its name there, as it is sent.
     const std::string& name() const noexcept { return name_; }
+    std::size_t keys_together() const noexcept { return keys_together_; }
 
 private:
     std::string_view text_;
@@ -34,6 +36,7 @@ private:
     std::string words_;
     const Script* together_ = nullptr;
     std::string name_;
+    std::size_t keys_together_ = 0;
 };
 
 /// One request to the server.
@@ -71,9 +74,10 @@ private:
     const Script* script_ = nullptr;
     bool brings_text_ = false;
     std::size_t words_ = 0;  ///< without those that name the script
-    // Where the key of a script's command with one key begins and ends.
-    std::size_t key_begin_ = 0;
-    std::size_t key_end_ = 0;
+    std::size_t keys_ = 0;   ///< of a script
+    // Where they begin and end.
+    std::size_t keys_begin_ = 0;
+    std::size_t keys_end_ = 0;
     // These words, as they are sent. By pointer, for a string that grows word by word is most of
     // what there is to do for a request.
     std::unique_ptr<char[]> bytes_;

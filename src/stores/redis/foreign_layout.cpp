@@ -32,6 +32,12 @@ std::string_view mode_of(const Contender& contender) {
     return contender.weight == all ? "w" : std::string_view(&reader, 1);
 }
 
+/// As a record ends: see beside_record.lua.
+std::string who(const Contender& one) {
+    return " " + std::to_string(one.pid) + " " + std::to_string(one.host.size()) + " " + one.host +
+           one.owner;
+}
+
 /// A pattern for SCAN that matches the text itself.
 std::string literal_pattern(std::string_view text) {
     std::string pattern;
@@ -73,8 +79,8 @@ public:
         for (const Contender& one : contenders) command << one.resource;
         command << (contenders.front().patience == Patience::wait ? "w" : "n");
         for (const Contender& one : contenders) {
-            command << one.nonce << one.owner << one.host << std::int64_t{one.pid}
-                    << one.lease.count() << mode_of(one) << (one.reenter ? "1" : "0");
+            command << one.nonce << who(one) << one.lease.count() << mode_of(one)
+                    << (one.reenter ? "1" : "0");
         }
         return command;
     }
@@ -91,8 +97,8 @@ public:
             const Ticket& ticket = tickets[i];
             const auto waiter = waiters_->begin_claim(ticket.nonce, extension.serial);
             const Contender& one = waiter ? *waiter : Contender{};
-            command << ticket.nonce << (waiter ? "w" : "h") << mode(ticket) << one.owner << one.host
-                    << std::int64_t{one.pid} << (one.reenter ? "1" : "0");
+            command << ticket.nonce << (waiter ? "w" : "h") << mode(ticket) << who(one)
+                    << (one.reenter ? "1" : "0");
         }
         return command;
     }

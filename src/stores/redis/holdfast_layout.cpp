@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "stores/redis/layout.hpp"
@@ -13,6 +14,33 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view channel_prefix = "holdfast:";
 constexpr auto digits = scripted::Digits::upper;
+
+/// What all keys begin with; the bucket's number follows, and what closes its tag.
+constexpr std::string_view tag_begin = "{holdfast/";
+constexpr std::size_t bucket_digits = 3;
+constexpr std::size_t tag_size = tag_begin.size() + bucket_digits + 1;
+
+/// The keys of a resource, which scripts are handed together: see layout.lua.
+constexpr std::size_t keys_of_one = 6;
+
+/// The bucket of a name, in hexadecimal digits: 4096 in all, by FNV-1a. All clients of a server
+/// must agree on it.
+void append_bucket(std::string_view resource, std::string& text) {
+    std::uint64_t hash = 0xcbf29ce484222325U;
+    for (const char c : resource) {
+        hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+    }
+    hash ^= hash >> 32U;
+    for (const unsigned shift : {8U, 4U, 0U}) text += "0123456789abcdef"[(hash >> shift) & 0xfU];
+}
+
+/// All keys of the resource that has this one for its line. A name has no # in it.
+void append_keys(Command& command, const std::string& line) {
+    command << line << line.substr(0, tag_size) + "#fence";
+    for (const char* const kind : {"#holders", "#waiters", "#order", "#left"}) {
+        command << line + kind;
+    }
+}
 
 /// A text in MessagePack.
 void append_packed(std::string_view text, std::string& packed) {
@@ -60,43 +88,43 @@ public:
 
     std::string key_of(std::string_view resource) const override {
         std::string key;
-        key.reserve(resource.size() + 2);
-        key += '{';
-        scripted::append_escaped(resource, digits, key);
+        key.reserve(tag_size + resource.size() + 8);
+        key += tag_begin;
+        append_bucket(resource, key);
         key += '}';
+        scripted::append_escaped(resource, digits, key);
         return key;
     }
 
     Command enter(std::span<const Contender> contenders) const override {
-        Command command(enter_, contenders.size());
-        for (const Contender& one : contenders) command << key_of(one.resource);
+        Command command(enter_, keys_of_one * contenders.size());
+        for (const Contender& one : contenders) append_keys(command, key_of(one.resource));
         for (const Contender& one : contenders) {
-            command << one.nonce << who(one) << one.weight << one.capacity
-                    << (one.fairness == Fairness::fifo ? "f" : "b")
-                    << (one.patience == Patience::wait ? "w" : "n") << one.lease.count()
-                    << (one.reenter ? "1" : "0");
+            // A key that ends in a millisecond is still there then.
+            const auto lifetime = std::max<std::int64_t>(one.lease.count() - 1, 1);
+            command << entrant(one) << lifetime << manner(one);
         }
         return command;
     }
     Command standing(const Ticket& ticket) const override {
-        Command command(standing_, 1);
-        return std::move(command << key_of(ticket.resource) << ticket.nonce);
+        Command command = about(standing_, ticket);
+        return std::move(command << ticket.nonce);
     }
     Command renew(std::span<const Ticket> tickets, std::span<const std::size_t> which,
                   const Extension& extension) const override {
-        Command command(renew_, 1);
-        command << key_of(tickets[which.front()].resource) << extension.lease.count()
-                << extension.serial;
+        Command command = about(renew_, tickets[which.front()]);
+        command << extension.lease.count() << extension.serial;
         for (const std::size_t i : which) command << tickets[i].nonce;
         return command;
     }
     Command leave(const Ticket& ticket, std::chrono::milliseconds tombstone) const override {
-        Command command(leave_, 1);
-        return std::move(command << key_of(ticket.resource) << ticket.nonce << tombstone.count());
+        Command command = about(leave_, ticket);
+        return std::move(command << ticket.nonce << tombstone.count());
     }
     Command inspect(const std::string& key, const std::string& page) const override {
-        Command command(inspect_, 1);
-        return std::move(command << key << page);
+        Command command(inspect_, keys_of_one);
+        append_keys(command, key);
+        return std::move(command << page);
     }
     std::string next_page(const Reply& reply) const override {
         return reply.elements.size() == 5 ? reply.elements[4].text : std::string();
@@ -110,12 +138,22 @@ public:
         return std::chrono::milliseconds{milliseconds};
     }
 
+    /// Also what an older layout would have called such names, to tell of it.
     Result<Search> search(std::string_view prefix) const override {
-        return Search{.pattern = "{" + scripted::escaped(prefix, digits) + "*}", .type = "hash"};
+        return Search{.pattern = "{*" + scripted::escaped(prefix, digits) + "*"};
     }
     std::optional<std::string> resource_of(const std::string& key) const override {
-        if (key.size() < 3 || key.front() != '{' || key.back() != '}') return std::nullopt;
-        return scripted::unescaped(std::string_view(key).substr(1, key.size() - 2), digits);
+        if (!key.starts_with(tag_begin) || key.size() <= tag_size) return std::nullopt;
+        auto resource = scripted::unescaped(std::string_view(key).substr(tag_size), digits);
+        if (!resource || key_of(*resource) != key) return std::nullopt;
+        return resource;
+    }
+    /// The first layout had the whole name in the braces, with the usual prefix.
+    std::optional<std::string> objection_to_key(const std::string& key) const override {
+        if (!key.starts_with(tag_begin) || !key.ends_with('}')) return std::nullopt;
+        return "the key " + key +
+               " is a lock of an older holdfast, which this one does not see; let all clients have "
+               "the same version, then delete what the older one has left";
     }
     std::optional<Line> line_of(const std::string& resource, const Reply& reply) const override {
         if (reply.elements.size() != 5) return std::nullopt;
@@ -135,24 +173,41 @@ public:
     scripted::Waiters& waiters() const override { return *waiters_; }
 
 private:
-    /// As a contender's record has it.
-    std::string who(const Contender& one) const {
+    Command about(const Script& script, const Ticket& ticket) const {
+        Command command(script, keys_of_one);
+        append_keys(command, key_of(ticket.resource));
+        return command;
+    }
+
+    /// As a lone line has it, from its nonce on; this is its serial before any renewal.
+    std::string entrant(const Contender& one) const {
         std::string packed;
-        packed.reserve(client_.size() + one.owner.size() + one.host.size() + 24);
+        packed.reserve(client_.size() + one.owner.size() + one.host.size() + 96);
+        packed.resize(2 * one.nonce.bytes.size());
+        scripted::write_hex(one.nonce, packed.data());
+        append_packed(std::to_string(one.lease.count()), packed);
+        append_packed("0", packed);
+        append_packed(std::to_string(one.weight), packed);
+        append_packed(std::to_string(one.capacity), packed);
+        append_packed(one.fairness == Fairness::fifo ? "f" : "b", packed);
         append_packed(client_, packed);
         append_packed(one.owner, packed);
         append_packed(one.host, packed);
         append_packed(std::to_string(one.pid), packed);
         return packed;
     }
+    static std::string_view manner(const Contender& one) {
+        if (one.patience == Patience::wait) return one.reenter ? "w1" : "w0";
+        return one.reenter ? "n1" : "n0";
+    }
 
     const std::unique_ptr<scripted::Waiters> waiters_ = std::make_unique<scripted::Waiters>();
     const std::string client_ = scripted::random_client();
     const Script together_{scripts::holdfast_together};
-    const Script enter_{scripts::holdfast_enter, together_, "enter"};
+    const Script enter_{scripts::holdfast_enter, together_, "enter", keys_of_one};
     const Script standing_{scripts::holdfast_standing};
     const Script renew_{scripts::holdfast_renew};
-    const Script leave_{scripts::holdfast_leave, together_, "leave"};
+    const Script leave_{scripts::holdfast_leave, together_, "leave", keys_of_one};
     const Script inspect_{scripts::holdfast_inspect};
 };
 

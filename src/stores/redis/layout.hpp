@@ -64,11 +64,15 @@ public:
     /// What SCAN looks for; nothing when so much cannot be listed.
     struct Search {
         std::string pattern;
-        std::string type;
+        std::string type = {};  ///< empty: any
     };
     virtual Result<Search> search(std::string_view prefix) const = 0;
     /// The resource whose key this is; nothing when it is another kind of key.
     virtual std::optional<std::string> resource_of(const std::string& key) const = 0;
+    /// Why nothing can be listed beside such a key, in a sentence; nothing when it can.
+    virtual std::optional<std::string> objection_to_key(const std::string& /*key*/) const {
+        return std::nullopt;
+    }
     /// As a page tells of it. Nothing when nobody is there.
     virtual std::optional<Line> line_of(const std::string& resource, const Reply& reply) const = 0;
 

@@ -60,13 +60,18 @@ std::vector<Listing::Inquiry> Listing::take(const std::string& about, const Repl
 }
 
 Listing::Inquiry Listing::scan(const std::string& cursor) const {
-    return {{"SCAN", cursor, "MATCH", search_.pattern, "COUNT", "1000", "TYPE", search_.type}};
+    Command command{"SCAN", cursor, "MATCH", search_.pattern, "COUNT", "1000"};
+    if (!search_.type.empty()) command << "TYPE" << search_.type;
+    return {std::move(command)};
 }
 
 std::vector<Listing::Inquiry> Listing::scanned(const Reply& reply) {
     if (reply.elements.size() != 2) return {};
     // SCAN may give a key more than once.
-    for (const Reply& key : reply.elements[1].elements) keys_.insert(key.text);
+    for (const Reply& key : reply.elements[1].elements) {
+        keys_.insert(key.text);
+        if (!objection_) objection_ = layout_->objection_to_key(key.text);
+    }
     const std::string& cursor = reply.elements[0].text;
     if (cursor == "0") return look_at_each();
     std::vector<Inquiry> next;
@@ -101,6 +106,7 @@ void Listing::add(Line page) {
 }
 
 Result<std::vector<Line>> Listing::lines() {
+    if (objection_) return Failure{errc::bad_configuration, Effect::none, *objection_};
     std::vector<Line> sorted;
     sorted.reserve(lines_.size());
     for (auto& [resource, line] : lines_) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -44,6 +45,7 @@ private:
     std::string prefix_;
     Layout::Search search_ = {};
     std::set<std::string> keys_ = {};
+    std::optional<std::string> objection_ = {};  ///< to a key that was found
     std::map<std::string, Line> lines_ = {};
 };
 

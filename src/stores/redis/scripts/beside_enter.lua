@@ -1,13 +1,11 @@
 local function contender_at(i)
-    local at = 7 * i - 6
+    local at = 5 * i - 4
     return {
         nonce = ARGV[at + 1],
-        owner = ARGV[at + 2],
-        host = ARGV[at + 3],
-        pid = ARGV[at + 4],
-        lease = ARGV[at + 5],
-        mode = ARGV[at + 6],
-        reenter = ARGV[at + 7] == '1',
+        who = ARGV[at + 2],
+        lease = ARGV[at + 3],
+        mode = ARGV[at + 4],
+        reenter = ARGV[at + 5] == '1',
     }
 end
 

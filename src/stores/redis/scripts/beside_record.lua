@@ -1,12 +1,11 @@
--- A record of ours: what the lock calls the hold, its fence, the serial of its latest renewal, since
--- when it is held (ms), pid, the size of the host's name, and host and owner, which may have any byte
--- in them.
+-- A record of ours: what the lock calls the hold, its fence, the serial of its latest renewal,
+-- since when it is held (ms), and who it is: pid, the size of the host's name, and host and owner,
+-- which may have any byte in them.
 
 local function record_of(hold, fence, verdict)
     local contender = verdict.contender
-    return hold .. ' ' .. fence .. ' ' .. (contender.serial or '0') .. ' ' .. string.format('%.0f', math.floor(verdict.now / 1000)) ..
-           ' ' .. contender.pid .. ' ' .. #contender.host .. ' ' .. contender.host ..
-           contender.owner
+    return hold .. ' ' .. fence .. ' ' .. (contender.serial or '0') .. ' ' ..
+           string.format('%.0f', math.floor(verdict.now / 1000)) .. contender.who
 end
 
 -- Whether a renewal is older than one that is recorded already: then it comes late, and changes

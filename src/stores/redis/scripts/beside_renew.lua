@@ -1,5 +1,5 @@
--- ARGV: lease, serial, and for each what stands in `renew`. Answers, for each: state, fence, and the
--- look of one that waits, else the clock.
+-- ARGV: lease, serial, and for each what stands in `renew`. Answers, for each: state, fence, and
+-- the look of one that waits, else the clock.
 
 -- The standing of one; nothing when it fails. Who believes to hold must be found to: it is never
 -- let in anew.
@@ -15,16 +15,14 @@ end
 local function renew(judge, admit)
     local reply, failure = {}, nil
     local time = redis.call('TIME')
-    for i = 0, (#ARGV - 2) / 7 - 1 do
-        local at = 7 * i + 2
+    for i = 0, (#ARGV - 2) / 5 - 1 do
+        local at = 5 * i + 2
         local verdict = judge(KEYS[1], {
             nonce = ARGV[at + 1],
             believes = ARGV[at + 2],
             mode = ARGV[at + 3],
-            owner = ARGV[at + 4],
-            host = ARGV[at + 5],
-            pid = ARGV[at + 6],
-            reenter = ARGV[at + 7] == '1',
+            who = ARGV[at + 4],
+            reenter = ARGV[at + 5] == '1',
             lease = ARGV[1],
             serial = ARGV[2],
         })

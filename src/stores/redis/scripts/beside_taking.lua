@@ -1,4 +1,4 @@
--- What enter and renew of both layouts share.
+-- What enter and renew of Redisson's layout share; the plain one keeps its fence with its record.
 --
 -- A layout's `judge` only reads. Its verdict on a contender has a `fence` when it can be admitted
 -- (and `repeated` when it already is), a `failure`, or `look` when the lock is busy. `admit` then

@@ -88,6 +88,19 @@ TEST_F(TheAnswer, ToLeaveIsWhereItStood) {
     EXPECT_FALSE(answers_.left(list({})).ok());
 }
 
+TEST_F(TheAnswer, ThatIsAFenceAloneIsOfOneThatIsOrWasAdmitted) {
+    const Contender one{.resource = "orders", .nonce = {}, .owner = {}};
+    const auto entries = answers_.entries(number(1'794'989'513'208'833), {&one, 1});
+    ASSERT_EQ(entries.value().size(), 1U);
+    EXPECT_EQ(entries.value()[0].ticket.place, "1");
+    EXPECT_EQ(entries.value()[0].standing.state, State::admitted);
+    EXPECT_EQ(entries.value()[0].standing.fence, 1'794'989'513'208'833U);
+    const auto left = answers_.left(number(1'794'989'513'208'833));
+    EXPECT_EQ(left.value().state, State::admitted);
+    EXPECT_EQ(left.value().fence, 1'794'989'513'208'833U);
+    EXPECT_FALSE(answers_.left(number(999'999'999'999'999)).ok());
+}
+
 TEST_F(TheAnswer, OfAnUnknownStateIsThatItIsGone) {
     EXPECT_EQ(answers_.standings(numbers({4, 9, 9}), 1).value()[0].state, State::gone);
     EXPECT_EQ(answers_.standings(numbers({-1, 9, 9}), 1).value()[0].state, State::gone);

@@ -1,20 +1,21 @@
 #!lua flags=no-writes
 -- Who holds a resource and who waits for it, a page at a time. Shows nothing that is over.
--- KEYS[1]: {R}. ARGV: where the page begins, '' for the first.
+-- KEYS: six. ARGV: where the page begins, '' for the first.
 -- Answers {} when nobody is there, else { capacity, fairness, holders, waiters, next }: `next` is
--- where the next page begins, '' behind the last. Each place is { nonce, owner, weight, fence, lease
--- left, host, pid, age, ticket }, in no order; who moves meanwhile may be seen twice.
+-- where the next page begins, '' behind the last. Each place is { nonce, owner, weight, fence,
+-- lease left, host, pid, age, ticket }, in no order; who moves meanwhile may be seen twice.
 
+local stored = redis.call('GET', KEYS[1])
+if not stored then return {} end
+
+-- include ../clock.lua
 -- include layout.lua
-
-local head = redis.call('HGET', KEYS[1], 'head')
-if not head then return {} end
-
 -- include line.lua
 
 local PAGE = 500
 
-local line = line_of(KEYS[1], cmsgpack.unpack(head))
+local line = line_at(KEYS, stored)
+if line.holders + line.waiters == 0 then return {} end
 local holders, waiters = {}, {}
 
 local function place_of(one)
@@ -35,16 +36,15 @@ local function scan(key, cursor)
     local found = redis.call('HSCAN', key, cursor, 'COUNT', PAGE)
     local fields = found[2]
     for i = 1, #fields, 2 do
-        if #fields[i] == 32 then
-            show(contender(fields[i], key, cmsgpack.unpack(fields[i + 1])))
-        end
+        show(contender(fields[i], key, cmsgpack.unpack(fields[i + 1])))
     end
     return found[1]
 end
 
 local which, cursor = string.match(ARGV[1], '^(%l)(%d+)$')
 if which ~= 'w' then
-    cursor = scan(line.key, cursor or '0')
+    for _, one in pairs(line.known) do show(one) end
+    cursor = line.in_hash and scan(line.crowd, cursor or '0') or '0'
     if cursor ~= '0' then
         return { line.capacity, line.fairness, holders, waiters, 'h' .. cursor }
     end

@@ -1,28 +1,44 @@
--- How a resource is stored. KEYS[i] is {R}; its keys are
+-- How a resource is stored. Names fall into a fixed number of buckets, BBB; R is the name. Each
+-- script is handed these six keys of a resource, which are in one slot, and touches no others:
 --
---   {R}             HASH    head -> the sums of the line; nonce -> holder (admitted, or offered);
---                           fence -> the last one given; expiry -> of this key
---   {R}:waiters     HASH    nonce -> waiter (waiting, or lapsed)
---   {R}:line        ZSET    waiters' nonces by ticket; a lapsed one by minus the end of its lease
---   {R}:left:NONCE  STRING  a tombstone: this contender left before its enter came
+--   1  {holdfast/BBB}R          STRING  the line, while anybody is in it: lone or full, see below
+--   2  {holdfast/BBB}#fence     STRING  the last fence given to any name of the bucket, 16 digits
+--   3  {holdfast/BBB}R#holders  HASH    nonce -> holder (admitted, or offered), of several
+--   4  {holdfast/BBB}R#waiters  HASH    nonce -> waiter (waiting, or lapsed)
+--   5  {holdfast/BBB}R#order    ZSET    waiters' nonces by ticket; a lapsed one by minus the end of
+--                                       its lease
+--   6  {holdfast/BBB}R#left     ZSET    tombstones: nonces of contenders that left before their
+--                                       enter came, by when each may be forgotten
 --
--- A head and a contender are sequences of MessagePack values, which keep every digit of a fence and
--- cost a fraction of text, or of a field for each number. In this order, everywhere:
+-- When nobody is there, nothing is left but the bucket's fence. Keys 3 to 6 count only as far as
+-- the line says so: one that was found when it says that there is none is a remainder, and is
+-- deleted.
+--
+-- A lone line is one holder that is admitted, with nobody waiting and no tombstones. It is written
+-- and read without taking it apart, for that is what costs: by place, each moment in microseconds,
+--
+--   'q', fence (16 digits), since (16), heard of (16), nonce (32), and as MessagePack:
+--   lease, serial, weight, capacity, fairness, client, owner, host, pid
+--
+-- The key ends with the lease: who finds it need not look at the clock. A full line is 'l' and
+-- MessagePack values, which keep every digit of a fence:
 --
 --   head       capacity, fairness, held, waiting, holders, joined, waiters, next_ticket,
---              earliest_end, waiters_expiry
---   contender  phase, ticket, weight, fence, lease_end, claim_end, since, serial (of its latest
---              renewal: an older one that comes late changes nothing); who it is: client, owner,
---              host, pid
+--              earliest_end, keys_end, left_until, in_hash
+--   nonce, contender   of the only holder, where it is not in the hash
 --
--- Enter, renew and leave do their usual case first, on these values alone, and return: one
--- contender in a quiet line, where nobody waits and nothing has ended. The functions for all other
--- cases are included behind that, for defining them costs as much as the calls of the usual case.
+-- and a contender is phase, ticket, weight, fence, lease_end, claim_end, since, serial (of its
+-- latest renewal: an older one that comes late changes nothing); who it is: client, owner, host,
+-- pid.
+--
+-- Enter, renew and leave do their usual case first, on a lone line alone, and return. What all
+-- other cases need stands in a function behind that: it is made anew by each call that comes to it,
+-- and a script with many variables costs each call more, whether it comes to them or not.
+--
+-- Needs clock.lua.
 
 -- include ../rights.lua
 
-local time = redis.call('TIME')
-local microseconds = time[1] * 1000000 + time[2]
 local now = math.floor(microseconds / 1000)
 
 -- The states of a reply.
@@ -41,28 +57,15 @@ local LOOKERS = 8
 -- 2^53 - 1, the highest fence.
 local NEVER = 9007199254740991
 
--- The waiters' keys outlive the longest lease by this when they are prolonged, so that few renewals
--- do it.
+-- The keys of a full line outlive the longest lease by this when they are prolonged, so that few
+-- renewals do it.
 local GRACE = 60000
 
 -- The fence is kept until so long after its own time: from then on the clock alone makes the next
--- one larger. The key is prolonged by as much again, so that this happens once a day.
+-- one larger.
 local DAY = 86400000
 
--- The fence after the last one, when that leaves so many (one); else it is a planted value.
-local function next_fence(last, count)
-    last = tonumber(last or 0)
-    return last and last + (count or 1) <= NEVER and math.max(last + 1, microseconds)
-end
-
--- The digits of a fence. Usually it is the clock's time, and to print a number is dear.
-local function digits_of(fence)
-    if fence == microseconds then return time[1] .. string.sub('000000' .. time[2], -6) end
-    return string.format('%.0f', fence)
-end
-
--- {R} is to outlast this lease and this fence: when it ends too early, the new end; else nothing.
-local function prolonged(expiry, lease_end, fence)
-    local needed = math.max(lease_end, fence / 1000 + DAY)
-    if needed > (tonumber(expiry) or 0) then return string.format('%.0f', needed + DAY) end
+-- Of a moment in milliseconds, when a key that ends with it does. One that ends now is still there.
+local function ending(moment)
+    return string.format('%.0f', moment - 1)
 end

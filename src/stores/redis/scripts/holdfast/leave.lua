@@ -1,9 +1,26 @@
 #!lua flags=allow-oom
 -- Takes a contender out of its line and passes its place on.
--- KEYS[1]: {R}. ARGV: nonce, for how many milliseconds a delayed enter of it is refused (0: not).
--- Answers state and fence: where it stood; gone when it was not there or its lease was over.
+-- KEYS: six. ARGV: nonce, for how many milliseconds a delayed enter of it is refused (0: not).
+-- Answers state and fence: where it stood; gone when it was not there or its lease was over. Or a
+-- fence alone, of one that was admitted.
 
--- include layout.lua
--- include leaving.lua
+local line_key, nonce = KEYS[1], ARGV[1]
+local line = redis.call('GET', line_key)
+if ARGV[2] == '0' then
+    -- include quiet_leave.lua
+end
 
-return leave(KEYS, ARGV)
+local function go_long_way()
+    -- include ../clock.lua
+    -- include layout.lua
+    -- include hand_over.lua
+    local left = hand_over(KEYS, ARGV, line)
+    if left then return left end
+
+    local stored = line
+    -- include line.lua
+    -- include moving.lua
+    -- include leaving.lua
+    return leave(KEYS, ARGV, stored)
+end
+return go_long_way()

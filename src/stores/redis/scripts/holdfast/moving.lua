@@ -6,9 +6,8 @@
 local function keep(line, one, lease)
     one.lease_end = line.now + lease
     one.changed = true
-    line.lasting = math.max(line.lasting, one.lease_end)
-    if one.lease_end > line.waiters_expiry then
-        line.waiters_expiry = one.lease_end + GRACE
+    if one.lease_end > line.keys_end then
+        line.keys_end = one.lease_end + GRACE
         line.prolonged = true
     end
 end
@@ -25,6 +24,7 @@ local function add_holder(line, one, phase)
     one.changed = true
     line.known[one.nonce] = one
     line.holders = line.holders + 1
+    if line.holders > 1 and not line.in_hash then begin_crowd(line) end
     line.held = line.held + one.weight
     if one.weight == 0 then line.joined = line.joined + 1 end
     note_end(line, one)
@@ -32,9 +32,7 @@ end
 
 -- Admits one that is offered a place, or is not in line.
 local function admit(line, one)
-    line.fence = next_fence(line.fence)
-    line.fence_given = true
-    one.fence = line.fence
+    one.fence = give_fence(bucket_of(line))
     one.since = line.now
     one.changed = true
     if one.phase ~= 'offered' then return add_holder(line, one, 'admitted') end
@@ -170,6 +168,7 @@ end
 
 -- At the end of the line.
 local function add_waiter(line, one)
+    begin_waiters(line)
     if not stand_by(line) then line.first = one end
     one.phase = 'waiting'
     one.unplaced = true
@@ -181,6 +180,7 @@ end
 
 -- One that did not claim in time keeps its ticket, but is out of sight until its lease ends.
 local function pass_over(line, one)
+    begin_waiters(line)
     one.phase = 'lapsed'
     one.unplaced = true
     line.waiters = line.waiters + 1
@@ -268,7 +268,7 @@ local function overdue_holders(line)
         if not is_overdue(line, phase, lease_end, claim_end) then
             return stays(phase, weight, lease_end, claim_end)
         end
-        line.known[nonce] = contender(nonce, line.key, cmsgpack.unpack(value))
+        line.known[nonce] = contender(nonce, line.crowd, cmsgpack.unpack(value))
     end)
     for _, one in pairs(line.known) do
         if is_holder(one) then
@@ -435,9 +435,13 @@ end
 local function save(line)
     tell_stand_by(line)
     if line.torn then redis.call('DEL', line.order, line.records) end
-    if line.holders + line.waiters > 0 then
-        save_holders(line)
-        save_waiters(line)
+    if line.crowd_torn then redis.call('DEL', line.crowd) end
+    save_fence(line)
+    local lone = lone_of(line)
+    if lone then
+        save_lone(line, lone)
+    elseif line.holders + line.waiters > 0 or line.left_until > line.now then
+        save_full(line)
     else
         save_nobody(line)
     end

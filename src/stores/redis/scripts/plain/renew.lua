@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
+-- include ../clock.lua
+-- include ../names.lua
 -- include ../beside.lua
 -- include ../beside_record.lua
--- include ../beside_taking.lua
 -- include ../beside_renew.lua
 -- include lock.lua
 -- include taking.lua

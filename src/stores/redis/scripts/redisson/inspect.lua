@@ -1,4 +1,5 @@
 #!lua flags=no-writes
+-- include ../names.lua
 -- include ../beside.lua
 -- include ../beside_record.lua
 -- include lock.lua

@@ -1,4 +1,5 @@
 #!lua flags=allow-oom
+-- include ../names.lua
 -- include ../beside.lua
 -- include lock.lua
 -- include holds.lua

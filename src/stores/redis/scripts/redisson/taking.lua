@@ -4,10 +4,12 @@
 -- join: to wait for that would be to wait for itself.
 local function joinable(lock, contender)
     local records = redis.call('HGETALL', lock.holds)
+    local its_host_size, its_text = string.match(contender.who, '^ %d+ (%d+) (.*)$')
+    local its_owner = string.sub(its_text, its_host_size + 1)
     local stuck = false
     for i = 2, #records, 2 do
         local host_size, text = string.match(records[i], '^%S+ %d+ %d+ %d+ %d+ (%d+) (.*)$')
-        local hold = text and string.sub(text, host_size + 1) == contender.owner and
+        local hold = text and string.sub(text, host_size + 1) == its_owner and
                      believed(lock, records[i])
         if hold then
             if hold.mode == contender.mode or hold.mode == 'w' and contender.mode == 'r' then
@@ -71,8 +73,8 @@ local function judge(name, contender)
 end
 
 -- Leases `count` reads of an owner. Whichever of them leaves takes the last key away, as Redisson
--- does: so an earlier key's lease is never shorter than a later one's, and only one that is alone may
--- be cut short.
+-- does: so an earlier key's lease is never shorter than a later one's, and only one that is alone
+-- may be cut short.
 local function lease_reads(lock, owner, count, lease, alone)
     for read = 1, count do
         local key = timeout_key(lock, owner, read)

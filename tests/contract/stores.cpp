@@ -6,6 +6,8 @@
 #include "servers/etcd_server.hpp"
 #include "servers/mariadb_server.hpp"
 #include "servers/postgres_server.hpp"
+#include "servers/redis_cluster.hpp"
+#include "servers/redis_sentinels.hpp"
 #include "servers/redis_server.hpp"
 #include "servers/zookeeper_ensemble.hpp"
 #include "servers/zookeeper_server.hpp"
@@ -51,6 +53,17 @@ public:
 private:
     // Each case finds it empty.
     const int flushed_ = (RedisServer::shared().flush(), 0);
+};
+
+/// Several servers, be they under sentinels or a cluster.
+template <class Servers>
+class RedisesSite final : public Site {
+public:
+    std::string url() const override { return ProcessWide<Servers>::get().url(); }
+
+private:
+    // Each case finds them empty.
+    const int flushed_ = (ProcessWide<Servers>::get().flush(), 0);
 };
 #endif
 
@@ -139,6 +152,16 @@ std::vector<StoreUnderTest> stores() {
          .between_processes = true,
          .notices_death = false,
          .rounds = 200},
+        {.name = "redis_sentinel",
+         .make = make<RedisesSite<RedisSentinels>>,
+         .between_processes = true,
+         .notices_death = false,
+         .rounds = 100},
+        {.name = "redis_cluster",
+         .make = make<RedisesSite<RedisCluster>>,
+         .between_processes = true,
+         .notices_death = false,
+         .rounds = 100},
 #endif
 #ifdef HOLDFAST_STORE_MYSQL
         {.name = "mysql",

@@ -51,6 +51,14 @@ std::optional<std::string> ask(const std::filesystem::path& socket_path,
 
 }  // namespace
 
+std::optional<std::string> ask_resp(int port, const std::vector<std::string>& words) {
+    const Socket socket = connect_to_port(port, std::chrono::seconds{1});
+    if (!socket || !send_all(socket, to_resp(words))) return std::nullopt;
+    std::string received;
+    const auto answer = receive(socket, received);
+    return answer ? std::optional(to_text(*answer)) : std::nullopt;
+}
+
 RedisServer::RedisServer(RedisOptions options)
     : ServerProcess("redis-server"), options_(std::move(options)) {
     write_configuration();

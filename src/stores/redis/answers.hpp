@@ -2,11 +2,11 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "port/contender.hpp"
 #include "port/failure.hpp"
-#include "stores/redis/address.hpp"
 #include "stores/redis/layout.hpp"
 #include "stores/redis/reply.hpp"
 
@@ -16,7 +16,8 @@ namespace holdfast::inline v0::redis {
 /// request is refused.
 class Answers {
 public:
-    Answers(const Address& address, const Layout& layout) : address_(address), layout_(layout) {}
+    /// `store`: as sentences name it. Both must outlive it.
+    Answers(const std::string& store, const Layout& layout) : store_(store), layout_(layout) {}
 
     Result<std::vector<Entry>> entries(const Reply& reply,
                                        std::span<const Contender> contenders) const;
@@ -30,7 +31,7 @@ private:
     Failure refused(const Reply& reply, std::span<const Contender> contenders) const;
     Failure not_ours() const;
 
-    const Address& address_;
+    const std::string& store_;
     const Layout& layout_;
 };
 

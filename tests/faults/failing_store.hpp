@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +38,7 @@ public:
         return pass<std::vector<Entry>>([&] { return inner_->enter(contenders); });
     }
     Pending<Standing> standing(const Ticket& ticket) override {
+        ++looks_;
         return pass<Standing>([&] { return inner_->standing(ticket); });
     }
     Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
@@ -51,8 +53,15 @@ public:
         return inner_->inspect(std::move(prefix));
     }
     std::unique_ptr<Watch> watch(const Ticket& ticket, LineMoved line_moved) override {
-        return inner_->watch(ticket, std::move(line_moved));
+        const std::lock_guard guard(mutex_);
+        watcher_ = std::make_shared<LineMoved>(std::move(line_moved));
+        return inner_->watch(ticket,
+                             [told = watcher_](const Standing& standing) { (*told)(standing); });
     }
+    /// Tells whoever watched last, as a push would.
+    void tell(const Standing& standing) const { (*watcher())(standing); }
+    bool is_watched() const { return watcher() != nullptr; }
+    std::size_t looks() const { return looks_; }
     Capabilities capabilities() const override {
         auto capabilities = inner_->capabilities();
         capabilities.enter_together = capabilities.enter_together && enters_together;
@@ -64,6 +73,10 @@ public:
     bool enters_together = true;
 
 private:
+    std::shared_ptr<LineMoved> watcher() const {
+        const std::lock_guard guard(mutex_);
+        return watcher_;
+    }
     template <class T, class Verb>
     Pending<T> pass(Verb verb) {
         if (++calls_ != failing_) return verb();
@@ -79,6 +92,9 @@ private:
     std::atomic<std::size_t> failing_{0};
     std::atomic<std::size_t> calls_{0};
     std::atomic<std::size_t> renewals_{0};
+    std::atomic<std::size_t> looks_{0};
+    mutable std::mutex mutex_;
+    std::shared_ptr<LineMoved> watcher_;
 };
 
 }  // namespace holdfast::test

@@ -28,16 +28,23 @@ protected:
         EXPECT_TRUE(await([&] {
             for (std::size_t i = 0; i < RedisCluster::size; ++i) {
                 RedisServer& one = cluster_.server(i);
-                if (!one.runs() || !one.command({"ROLE"}).starts_with("[master")) continue;
-                if (one.command({"KEYS", "*" + name}) != "[]") found = &one;
+                const auto role = ask_resp(one.port(), {"ROLE"});
+                if (!role.value_or("").starts_with("[master")) continue;
+                if (one.command({"KEYS", "*" + name + "*"}) != "[]") found = &one;
             }
             return found != nullptr;
         }));
         return *found;
     }
     std::string key_of(const std::string& name) {
-        const std::string keys = server_of(name).command({"KEYS", "*" + name});
+        const std::string keys = server_of(name).command({"KEYS", "*" + name + "*"});
         return keys.substr(1, keys.find_first_of(",]") - 1);
+    }
+    /// A script may touch only what it has declared while a slot is being moved, or it is stopped
+    /// in its middle.
+    bool declares_all_keys() {
+        const auto hold = client().mutex("any", {.lease = long_lease}).acquire();
+        return !key_of("any").starts_with("{holdfast/any}");
     }
     RedisServer& another_master(const RedisServer& one) {
         for (std::size_t i = 0; i < RedisCluster::masters; ++i) {
@@ -84,14 +91,14 @@ TEST_F(RedisInACluster, LocksAreOnAllMastersAndListedFromAll) {
     const Client ours = client();
     std::vector<Hold> holds;
     std::set<int> ports;
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 10; i < 30; ++i) {
         const std::string name = "orders/" + std::to_string(i);
         holds.push_back(ours.mutex(name, {.lease = long_lease}).acquire());
         ports.insert(server_of(name).port());
     }
     EXPECT_EQ(ports.size(), RedisCluster::masters);
     EXPECT_EQ(ours.inspect("orders/").size(), holds.size());
-    EXPECT_EQ(ours.inspect("orders/7").at(0).holders.size(), 1U);
+    EXPECT_EQ(ours.inspect("orders/17").at(0).holders.size(), 1U);
 }
 
 TEST_F(RedisInACluster, AWaiterIsWokenByAReleaseOnWhicheverNode) {
@@ -147,6 +154,7 @@ TEST_F(RedisInACluster, AnOldMasterThatWasOnlyPausedServesNobodyWhenItGoesOn) {
 }
 
 TEST_F(RedisInACluster, ASlotThatIsBeingMovedIsWaitedForAndNothingIsHalfDone) {
+    if (!declares_all_keys()) GTEST_SKIP() << "this layout does not declare all its keys";
     const Client ours = client();
     auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
     const int slot = cluster_.slot_of(key_of("orders"));
@@ -197,6 +205,7 @@ TEST_F(RedisInACluster, SeveralLocksOverSeveralSlotsAreTakenOneAfterTheOther) {
 
 /// Slots back and forth under eight processes that count.
 TEST_F(RedisInACluster, ReshardingLosesNoHoldAndNoCount) {
+    if (!declares_all_keys()) GTEST_SKIP() << "this layout does not declare all its keys";
     const auto time = std::chrono::seconds{rounds(5, 60)};
     const TemporaryFolder folder;
     const std::string arena_file = folder.path() / "arena";

@@ -30,8 +30,8 @@ RedisOptions options_of(const SentinelOptions& options, const RedisServer* maste
 
 }  // namespace
 
-RedisSentinel::RedisSentinel(int master_port, std::string password)
-    : ServerProcess("redis-sentinel"), master_port_(master_port), password_(std::move(password)) {
+RedisSentinel::RedisSentinel(int master_port, SentinelOptions options)
+    : ServerProcess("redis-sentinel"), master_port_(master_port), options_(std::move(options)) {
     make_and_start();
     await_serving();
 }
@@ -45,8 +45,12 @@ void RedisSentinel::make_data() const {
         << "sentinel monitor " << name << " 127.0.0.1 " << master_port_ << " 2\n"
         << "sentinel down-after-milliseconds " << name << " 500\n"
         << "sentinel failover-timeout " << name << " 5000\n";
-    if (!password_.empty()) {
-        out << "sentinel auth-pass " << name << " " << password_ << "\n";
+    if (!options_.password.empty()) {
+        out << "sentinel auth-pass " << name << " " << options_.password << "\n";
+    }
+    if (!options_.sentinel_password.empty()) {
+        out << "requirepass " << options_.sentinel_password << "\n"
+            << "sentinel sentinel-pass " << options_.sentinel_password << "\n";
     }
     if (!out.flush()) throw std::system_error(errno, std::generic_category(), "sentinel.conf");
 }
@@ -60,19 +64,19 @@ std::string RedisSentinel::url_through(int port) const {
 }
 
 std::string RedisSentinel::command(const std::vector<std::string>& words) const {
-    auto answer = ask_resp(port(), words);
+    auto answer = ask_resp(port(), words, options_.sentinel_password);
     if (!answer) throw std::runtime_error("a sentinel gave no answer to " + words.at(0));
     return *std::move(answer);
 }
 
 bool RedisSentinel::serves() const {
-    const auto answer = ask_resp(port(), {"PING"});
-    return answer == "PONG" || (answer && answer->starts_with("-NOAUTH"));
+    return ask_resp(port(), {"PING"}, options_.sentinel_password) == "PONG";
 }
 
 int RedisSentinel::master_port() const {
     const auto answer =
-        ask_resp(port(), {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", RedisSentinels::master_name});
+        ask_resp(port(), {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", RedisSentinels::master_name},
+                 options_.sentinel_password);
     const auto found = answer.value_or("").find(", ");
     return found == std::string::npos ? 0 : std::stoi(answer->substr(found + 2));
 }
@@ -83,14 +87,9 @@ RedisSentinels::RedisSentinels(SentinelOptions options) : options_(std::move(opt
         servers_.push_back(std::make_unique<RedisServer>(options_of(options_, master)));
     }
     for (std::size_t i = 0; i < size; ++i) {
-        sentinels_.push_back(
-            std::make_unique<RedisSentinel>(servers_.front()->port(), options_.password));
+        sentinels_.push_back(std::make_unique<RedisSentinel>(servers_.front()->port(), options_));
     }
     await_whole();
-    if (options_.sentinel_password.empty()) return;
-    for (const auto& sentinel : sentinels_) {
-        sentinel->command({"CONFIG", "SET", "requirepass", options_.sentinel_password});
-    }
 }
 
 std::string RedisSentinels::addresses() const {

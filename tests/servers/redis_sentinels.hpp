@@ -10,10 +10,16 @@
 
 namespace holdfast::test {
 
+struct SentinelOptions {
+    /// Of the servers, and of the sentinels.
+    std::string password = {};
+    std::string sentinel_password = {};
+};
+
 /// A real sentinel of one master: redis-server in another role.
 class RedisSentinel final : public ServerProcess {
 public:
-    RedisSentinel(int master_port, std::string password);
+    RedisSentinel(int master_port, SentinelOptions options);
 
     std::string url_through(int port) const override;
     /// As of a RedisServer; by its own port, for it has no other.
@@ -27,13 +33,7 @@ private:
     void make_data() const override;
 
     const int master_port_;
-    const std::string password_;
-};
-
-struct SentinelOptions {
-    /// Of the servers, and of the sentinels.
-    std::string password = {};
-    std::string sentinel_password = {};
+    const SentinelOptions options_;
 };
 
 /// A master, two replicas and three sentinels that watch them. All know each other, and the

@@ -23,9 +23,10 @@ struct RedisOptions {
     std::vector<std::string> under = {};
 };
 
-/// What whoever listens there answers to anybody, as text: see to_text(). Nothing when it does not
-/// within a second.
-std::optional<std::string> ask_resp(int port, const std::vector<std::string>& words);
+/// What whoever listens there answers, as text: see to_text(). Nothing when it does not within a
+/// second.
+std::optional<std::string> ask_resp(int port, const std::vector<std::string>& words,
+                                    const std::string& password = "");
 
 /// A real redis-server, answering when the constructor returns.
 class RedisServer : public ServerProcess {

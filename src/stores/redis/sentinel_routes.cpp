@@ -144,7 +144,6 @@ private:
         has_changed_ = false;
         why_not_.reset();
         named_.clear();
-        answers_ = 0;
         first_answer_.reset();
         for (const auto& sentinel : informants_) sentinel->ask(now);
         next_look_ = now + look_interval;
@@ -155,7 +154,6 @@ private:
             why_not_ = told.failure();
             return;
         }
-        ++answers_;
         if (!first_answer_) first_answer_ = BootClock::now();
         if (const auto named = named_in(told.value())) {
             named_.push_back(*named);
@@ -168,13 +166,13 @@ private:
         }
     }
 
-    /// Once more than half of them have answered, or all that will.
+    /// Once all have answered that will: right after a failover the one that led it may be the only
+    /// one that knows.
     void decide(Moment now, Due& due) {
         const bool all = std::ranges::none_of(
             informants_, [](const auto& sentinel) { return sentinel->is_asked(); });
-        const bool most = 2 * answers_ > informants_.size();
         const bool late = first_answer_ && now >= *first_answer_ + grace;
-        if (!all && !most && !late) return;
+        if (!all && !late) return;
         looking_ = false;
         const auto newest = std::ranges::max_element(named_, {}, &Named::epoch);
         if (newest == named_.end()) return found_none(due);
@@ -221,7 +219,6 @@ private:
     bool has_changed_ = false;  ///< perhaps
     bool looking_ = false;
     std::vector<Named> named_;  ///< by those who have answered since it was last looked
-    std::size_t answers_ = 0;
     std::optional<Moment> first_answer_;
     std::optional<Failure> why_not_;
 };

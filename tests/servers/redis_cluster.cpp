@@ -1,8 +1,10 @@
 #include "servers/redis_cluster.hpp"
 
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
+#include "servers/texts.hpp"
 #include "support/await.hpp"
 
 namespace holdfast::test {
@@ -76,17 +78,21 @@ int RedisCluster::slot_of(const std::string& key) const {
 
 RedisServer& RedisCluster::server_of_slot(int slot) {
     RedisServer* found = nullptr;
+    int claims = 0;
     const auto is_there = [&] {
+        claims = 0;
         for (const auto& server : servers_) {
             if (!server->runs()) continue;
-            // Its own slots: "[slot, slot]" pairs are what it tells of everybody.
+            // What it says of itself. Two may say so until they have heard of each other.
             std::istringstream lines(server->command({"CLUSTER", "NODES"}));
             for (std::string line; std::getline(lines, line);) {
                 if (line.find("myself,master") == std::string::npos) continue;
-                if (has_slot(line, slot)) found = server.get();
+                if (!has_slot(line, slot)) continue;
+                found = server.get();
+                ++claims;
             }
         }
-        return found != nullptr;
+        return claims == 1;
     };
     if (!await(is_there)) throw std::runtime_error("nobody serves slot " + std::to_string(slot));
     return *found;
@@ -125,8 +131,15 @@ void RedisCluster::move_slot(int slot, RedisServer& to) {
 
 void RedisCluster::begin_moving(int slot, RedisServer& from, RedisServer& to) {
     const std::string number = std::to_string(slot);
-    expect_ok(to.command({"CLUSTER", "SETSLOT", number, "IMPORTING", id_of(from)}), "importing");
-    expect_ok(from.command({"CLUSTER", "SETSLOT", number, "MIGRATING", id_of(to)}), "migrating");
+    // Right after another move they may not know of it yet.
+    std::string answers;
+    const auto are_told = [&] {
+        const auto importing = to.command({"CLUSTER", "SETSLOT", number, "IMPORTING", id_of(from)});
+        const auto migrating = from.command({"CLUSTER", "SETSLOT", number, "MIGRATING", id_of(to)});
+        answers = importing + ", " + migrating;
+        return importing == "OK" && migrating == "OK";
+    };
+    if (!await(are_told)) throw std::runtime_error("slot " + number + ": " + answers);
 }
 
 void RedisCluster::move_keys(int slot, RedisServer& from, RedisServer& to) {
@@ -146,6 +159,24 @@ void RedisCluster::end_moving(int slot, RedisServer& from, RedisServer& to) {
     for (const RedisServer* one : {&to, &from}) {
         expect_ok(one->command({"CLUSTER", "SETSLOT", number, "NODE", id_of(to)}), "setslot");
     }
+    // Another move before all have heard of this one could leave the slot to nobody.
+    if (!await([&] { return all_agree_on(slot, id_of(to)); })) {
+        throw std::runtime_error("the nodes do not agree on slot " + number);
+    }
+}
+
+bool RedisCluster::all_agree_on(int slot, const std::string& owner) const {
+    std::set<std::string> epochs;
+    for (const auto& server : servers_) {
+        if (!server->runs()) continue;
+        epochs.insert(
+            value_in(server->command({"CLUSTER", "INFO"}), "cluster_current_epoch", ":").value());
+        std::istringstream lines(server->command({"CLUSTER", "NODES"}));
+        for (std::string line; std::getline(lines, line);) {
+            if (has_slot(line, slot) != line.starts_with(owner)) return false;
+        }
+    }
+    return epochs.size() == 1;
 }
 
 void RedisCluster::flush() {

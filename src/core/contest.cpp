@@ -151,11 +151,18 @@ void Contest::begin_waiting(std::optional<std::chrono::nanoseconds> look_again) 
             observer->waiting(context_->name_of(machine_.waiting().resource));
         }
     }
-    if (look_again) {
-        context_->renewing().cancel(look_again_);
-        at(context_->clock().now() + *look_again,
-           Acquisition::Moved{Standing{.state = Standing::State::waiting}}, look_again_);
-    }
+    if (look_again) look_at(context_->clock().now() + *look_again);
+}
+
+/// Answers and pushes come by different ways: what is heard last may be older than what was heard
+/// before it. So a look is never put off; one that is too early costs a question.
+void Contest::look_at(Moment moment) {
+    const bool is_due_earlier =
+        look_again_ != 0 && context_->clock().now() < look_at_ && look_at_ <= moment;
+    if (is_due_earlier) return;
+    context_->renewing().cancel(look_again_);
+    look_at_ = moment;
+    at(moment, Acquisition::Moved{Standing{.state = Standing::State::waiting}}, look_again_);
 }
 
 void Contest::watch_current() {

@@ -62,6 +62,7 @@ protected:
     template <class Consume>
     void perform(Action action, Consume consume);
     void begin_waiting(std::optional<std::chrono::nanoseconds> look_again);
+    void look_at(Moment moment);
     /// The end: a hold, or nothing left in line. `leave(tickets)` takes them out in the driver's
     /// way.
     template <class Leave>
@@ -109,6 +110,7 @@ private:
     std::optional<std::size_t> watched_index_;
     Alarm::Timer time_up_ = 0;
     Alarm::Timer look_again_ = 0;
+    Moment look_at_{};  ///< when that is due
 };
 
 /// One try on the caller's own thread, which does the store's I/O while it waits.

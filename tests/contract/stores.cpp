@@ -6,6 +6,8 @@
 #include "servers/etcd_server.hpp"
 #include "servers/mariadb_server.hpp"
 #include "servers/postgres_server.hpp"
+#include "servers/redis_cluster.hpp"
+#include "servers/redis_sentinels.hpp"
 #include "servers/redis_server.hpp"
 #include "servers/zookeeper_ensemble.hpp"
 #include "servers/zookeeper_server.hpp"
@@ -50,6 +52,16 @@ public:
     SharedSite() { (Server::shared().*empty)(); }
     std::string url() const override { return Server::shared().url(); }
 };
+
+#ifdef HOLDFAST_STORE_REDIS
+/// Several servers, be they under sentinels or a cluster.
+template <class Servers>
+class RedisesSite final : public Site {
+public:
+    RedisesSite() { ProcessWide<Servers>::get().flush(); }
+    std::string url() const override { return ProcessWide<Servers>::get().url(); }
+};
+#endif
 
 #ifdef HOLDFAST_STORE_ZOOKEEPER
 /// The cases have leases of up to a minute.
@@ -106,6 +118,16 @@ std::vector<StoreUnderTest> stores() {
         {.name = "redis",
          .make = make<SharedSite<RedisServer, &RedisServer::flush>>,
          .rounds = 200},
+        {.name = "redis_sentinel",
+         .make = make<RedisesSite<RedisSentinels>>,
+         .between_processes = true,
+         .notices_death = false,
+         .rounds = 100},
+        {.name = "redis_cluster",
+         .make = make<RedisesSite<RedisCluster>>,
+         .between_processes = true,
+         .notices_death = false,
+         .rounds = 100},
 #endif
 #ifdef HOLDFAST_STORE_MYSQL
         {.name = "mysql",

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <mutex>
+
 #include "support/passing_store.hpp"
 #include "support/suite.hpp"
 
@@ -30,6 +32,7 @@ public:
         return pass<std::vector<Entry>>([&] { return inner().enter(contenders); });
     }
     Pending<Standing> standing(const Ticket& ticket) override {
+        ++looks_;
         return pass<Standing>([&] { return inner().standing(ticket); });
     }
     Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
@@ -40,6 +43,16 @@ public:
     Pending<Standing> leave(const Ticket& ticket) override {
         return pass<Standing>([&] { return inner().leave(ticket); });
     }
+    std::unique_ptr<Watch> watch(const Ticket& ticket, LineMoved line_moved) override {
+        const std::lock_guard guard(mutex_);
+        watcher_ = std::make_shared<LineMoved>(std::move(line_moved));
+        return inner().watch(ticket,
+                             [told = watcher_](const Standing& standing) { (*told)(standing); });
+    }
+    /// Tells whoever watched last, as a push would.
+    void tell(const Standing& standing) const { (*watcher())(standing); }
+    bool is_watched() const { return watcher() != nullptr; }
+    std::size_t looks() const { return looks_; }
     Capabilities capabilities() const override {
         auto capabilities = PassingStore::capabilities();
         capabilities.enter_together = capabilities.enter_together && enters_together;
@@ -49,6 +62,10 @@ public:
     bool enters_together = true;
 
 private:
+    std::shared_ptr<LineMoved> watcher() const {
+        const std::lock_guard guard(mutex_);
+        return watcher_;
+    }
     template <class T, class Verb>
     Pending<T> pass(Verb verb) {
         if (++calls_ != failing_) return verb();
@@ -63,6 +80,9 @@ private:
     std::atomic<std::size_t> failing_{0};
     std::atomic<std::size_t> calls_{0};
     std::atomic<std::size_t> renewals_{0};
+    std::atomic<std::size_t> looks_{0};
+    mutable std::mutex mutex_;
+    std::shared_ptr<LineMoved> watcher_;
 };
 
 }  // namespace holdfast::test

@@ -51,6 +51,19 @@ std::optional<std::string> ask(const std::filesystem::path& socket_path,
 
 }  // namespace
 
+std::optional<std::string> ask_resp(int port, const std::vector<std::string>& words,
+                                    const std::string& password) {
+    const Socket socket = connect_to_port(port, std::chrono::seconds{1});
+    std::string received;
+    const auto say = [&](const std::vector<std::string>& what) -> std::optional<Resp> {
+        if (!socket || !send_all(socket, to_resp(what))) return std::nullopt;
+        return receive(socket, received);
+    };
+    if (!password.empty() && !say({"AUTH", password})) return std::nullopt;
+    const auto answer = say(words);
+    return answer ? std::optional(to_text(*answer)) : std::nullopt;
+}
+
 RedisServer::RedisServer(RedisOptions options)
     : ServerProcess("redis-server"), options_(std::move(options)) {
     write_configuration();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,11 @@ struct RedisOptions {
     /// What its command line begins with: "env", "LD_PRELOAD=...".
     std::vector<std::string> under = {};
 };
+
+/// What whoever listens there answers, as text: see to_text(). Nothing when it does not within a
+/// second.
+std::optional<std::string> ask_resp(int port, const std::vector<std::string>& words,
+                                    const std::string& password = "");
 
 /// A real redis-server, answering when the constructor returns.
 class RedisServer : public ServerProcess {

@@ -50,10 +50,15 @@ public:
     const Requests& waiting() const noexcept { return waiting_; }
     /// It is under way from now on.
     std::unique_ptr<Request> take(typename Requests::const_iterator place, Moment now) {
+        auto request = give_away(place);
+        request->goes_out(now);
+        return request;
+    }
+    /// It waits elsewhere from now on.
+    std::unique_ptr<Request> give_away(typename Requests::const_iterator place) {
         const auto taken = waiting_.begin() + (place - waiting_.cbegin());
         auto request = std::move(*taken);
         waiting_.erase(taken);
-        request->goes_out(now);
         return request;
     }
 

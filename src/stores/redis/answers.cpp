@@ -111,7 +111,7 @@ Failure Answers::refused(const Reply& reply, std::span<const Contender> contende
     if (word == "withdrawn") return withdrawn();
     if (word == "fence" && words.size() == 3) {
         return {errc::corrupt, Effect::none,
-                address_.shown() + ": the last fence is '" + words[2].text +
+                store_ + ": the last fence is '" + words[2].text +
                     "', which only a planted value can be; delete its key (docs/stores/redis.md)"};
     }
     return not_ours();
@@ -119,7 +119,7 @@ Failure Answers::refused(const Reply& reply, std::span<const Contender> contende
 
 Failure Answers::not_ours() const {
     return {errc::corrupt, Effect::unknown,
-            address_.shown() +
+            store_ +
                 ": it answered what no script of ours does; check what stands "
                 "between this machine and the server"};
 }

@@ -3,11 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "port/contender.hpp"
 #include "port/failure.hpp"
-#include "stores/redis/address.hpp"
 #include "stores/redis/layout.hpp"
 #include "stores/redis/reply.hpp"
 
@@ -17,7 +17,8 @@ namespace holdfast::inline v0::redis {
 /// request is refused; of one that is admitted at once, or leaves as it should, its fence alone.
 class Answers {
 public:
-    Answers(const Address& address, const Layout& layout) : address_(address), layout_(layout) {}
+    /// `store`: as sentences name it. Both must outlive it.
+    Answers(const std::string& store, const Layout& layout) : store_(store), layout_(layout) {}
 
     Result<std::vector<Entry>> entries(const Reply& reply,
                                        std::span<const Contender> contenders) const;
@@ -32,7 +33,7 @@ private:
     Failure refused(const Reply& reply, std::span<const Contender> contenders) const;
     Failure not_ours() const;
 
-    const Address& address_;
+    const std::string& store_;
     const Layout& layout_;
 };
 

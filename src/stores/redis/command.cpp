@@ -129,6 +129,35 @@ void Command::append_to(std::string& bytes) const {
     bytes.append(bytes_.get(), size_);
 }
 
+namespace {
+
+/// The next of the words, as they are sent: "$3\r\nSET\r\n".
+std::string_view next_word(std::string_view& rest) {
+    std::size_t size = 0;
+    const char* const digits = rest.data() + 1;
+    const char* const end = std::from_chars(digits, rest.data() + rest.size(), size).ptr;
+    const auto begin = static_cast<std::size_t>(end - rest.data()) + 2;
+    const std::string_view word = rest.substr(begin, size);
+    rest.remove_prefix(begin + size + 2);
+    return word;
+}
+
+}  // namespace
+
+std::vector<std::string_view> Command::words() const {
+    std::vector<std::string_view> words;
+    std::string_view rest(bytes_.get(), size_);
+    while (!rest.empty()) words.push_back(next_word(rest));
+    return words;
+}
+
+std::optional<std::string_view> Command::first_key() const {
+    if (script_ == nullptr) return std::nullopt;
+    std::string_view rest(bytes_.get(), size_);
+    if (next_word(rest) == "0") return std::nullopt;
+    return next_word(rest);
+}
+
 const Script* Command::together() const noexcept {
     return by_digest() && keys_ == script_->keys_together() ? script_->together() : nullptr;
 }

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "port/contender.hpp"
 
@@ -60,6 +62,10 @@ public:
     bool by_digest() const noexcept { return script_ != nullptr && !brings_text_; }
 
     void append_to(std::string& bytes) const;
+    /// Its words, without those that name the script.
+    std::vector<std::string_view> words() const;
+    /// Of a script's command: the first key; nothing when it has none.
+    std::optional<std::string_view> first_key() const;
 
     /// The script that can run it together with others; null when there is none.
     const Script* together() const noexcept;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string>
 
 #include "stores/net/secret.hpp"
@@ -38,14 +39,23 @@ constexpr std::array meanings{
     Meaning{"NOREPLICAS", errc::unreachable,
             "it refuses to write without enough replicas (min-replicas-to-write)"},
     Meaning{"MOVED", errc::bad_configuration,
-            "it belongs to a Redis Cluster; redis:// is for one "
-            "server"},
+            "it belongs to a Redis Cluster; redis:// is for one server, redis+cluster:// for all"},
+    Meaning{"ASK", errc::unreachable, "it is moving data; try again in a moment"},
     Meaning{"CROSSSLOT", errc::bad_configuration,
-            "it belongs to a Redis Cluster; redis:// is for one server"},
+            "it belongs to a Redis Cluster; redis:// is for one server, redis+cluster:// for all"},
     Meaning{"CLUSTERDOWN", errc::unreachable, "its cluster is down"},
     Meaning{"WRONGTYPE", errc::corrupt,
             "something else is stored under the lock's key; choose another name or prefix"},
 };
+
+template <class Number>
+std::optional<Number> number_of(std::string_view digits) {
+    Number number = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto [stopped, error] = std::from_chars(digits.data(), end, number);
+    if (error != std::errc{} || stopped != end || digits.empty()) return std::nullopt;
+    return number;
+}
 
 bool starts_with_word(std::string_view error, std::string_view word) {
     return error.starts_with(word) && (error.size() == word.size() || error[word.size()] == ' ');
@@ -54,8 +64,7 @@ bool starts_with_word(std::string_view error, std::string_view word) {
 }  // namespace
 
 bool is_passing(std::string_view error) {
-    constexpr std::array<std::string_view, 3> words{"LOADING", "BUSY", "TRYAGAIN"};
-    return std::ranges::any_of(words, [&](auto word) { return starts_with_word(error, word); });
+    return starts_with_word(error, "LOADING") || starts_with_word(error, "BUSY");
 }
 
 bool is_unknown_script(std::string_view error) {
@@ -63,7 +72,23 @@ bool is_unknown_script(std::string_view error) {
 }
 
 bool is_elsewhere(std::string_view error) {
-    return starts_with_word(error, "READONLY") || starts_with_word(error, "MASTERDOWN");
+    constexpr std::array<std::string_view, 6> words{"READONLY", "MASTERDOWN", "MOVED",
+                                                    "ASK",      "TRYAGAIN",   "CLUSTERDOWN"};
+    return std::ranges::any_of(words, [&](auto word) { return starts_with_word(error, word); });
+}
+
+/// "MOVED 3999 127.0.0.1:6381": an IPv6 address has colons of its own.
+std::optional<Redirection> redirection_of(std::string_view error) {
+    const bool asks = starts_with_word(error, "ASK");
+    if (!asks && !starts_with_word(error, "MOVED")) return std::nullopt;
+    error.remove_prefix(std::min(error.size(), error.find(' ') + 1));
+    const auto slot = number_of<std::uint16_t>(error.substr(0, error.find(' ')));
+    error.remove_prefix(std::min(error.size(), error.find(' ') + 1));
+    const std::size_t colon = error.rfind(':');
+    if (!slot || colon == std::string_view::npos) return std::nullopt;
+    const auto port = number_of<std::uint16_t>(error.substr(colon + 1));
+    if (!port || *port == 0) return std::nullopt;
+    return Redirection{asks, *slot, {std::string(error.substr(0, colon)), *port}};
 }
 
 bool is_harmless_in_greeting(std::string_view error) {

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "port/failure.hpp"
+#include "port/store_url.hpp"
 #include "stores/redis/address.hpp"
 
 namespace holdfast::inline v0::redis {
@@ -16,8 +19,18 @@ Failure refusal_of(std::string_view error, const Address& address);
 bool is_passing(std::string_view error);
 /// It has forgotten the script.
 bool is_unknown_script(std::string_view error);
-/// Another server is in charge now: connecting again may find it.
+/// It does not serve this, or not just now: another server may, or the same one in a moment. It had
+/// no effect.
 bool is_elsewhere(std::string_view error);
+/// Of those: which node of a cluster serves it.
+struct Redirection {
+    /// For this once, while the keys are moved there; else from now on.
+    bool asks = false;
+    std::uint16_t hash_slot = 0;
+    /// Without a name: the node that said so, at this port.
+    Host host = {};
+};
+std::optional<Redirection> redirection_of(std::string_view error);
 /// A user who may not name the connection may still use it.
 bool is_harmless_in_greeting(std::string_view error);
 

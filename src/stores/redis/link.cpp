@@ -14,6 +14,19 @@ namespace holdfast::inline v0::redis {
 
 using Outcome = Socket::Outcome;
 
+std::vector<Command> entering(const Address& address) {
+    std::vector<Command> greeting;
+    if (!address.password.empty()) {
+        greeting.push_back(address.user.empty() ? Command{"AUTH", address.password}
+                                                : Command{"AUTH", address.user, address.password});
+    }
+    if (address.database != 0) {
+        greeting.push_back({"SELECT", std::to_string(address.database)});
+    }
+    greeting.push_back({"CLIENT", "SETNAME", "holdfast"});
+    return greeting;
+}
+
 Link::Link(const Address& address, std::vector<Command> greeting, std::function<void()> resolved)
     : address_(address), greeting_(std::move(greeting)), resolved_(std::move(resolved)) {}
 

@@ -20,6 +20,9 @@ namespace holdfast::inline v0::redis {
 
 using net::Socket;
 
+/// What is said first on each connection: the user, the database, our name.
+std::vector<Command> entering(const Address& address);
+
 /// One connection to a server: found, connected, secured and greeted without ever blocking.
 /// Threads: one at a time, except that the Socket which it gives out may be written to meanwhile.
 class Link {

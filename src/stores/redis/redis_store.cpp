@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <holdfast/error.hpp>
+
 #include "stores/redis/answers.hpp"
 #include "stores/redis/layout.hpp"
 #include "stores/redis/listing.hpp"
@@ -21,17 +23,22 @@ public:
     using Wire = RedisWire;
     using Listing = redis::Listing;
 
-    RedisProtocol(Address address, std::unique_ptr<Layout> layout)
-        : address_(std::move(address)),
-          description_(address_.shown()),
+    RedisProtocol(const Servers& servers, std::unique_ptr<Layout> layout)
+        : kind_(servers.kind),
+          description_(servers.shown()),
           layout_(std::move(layout)),
-          answers_(address_, *layout_),
-          wire_(address_, layout_->pushes()) {}
+          answers_(description_, *layout_),
+          wire_(servers, layout_->pushes()) {}
 
     RedisWire& wire() { return wire_; }
     scripted::Waiters& waiters() { return layout_->waiters(); }
     const std::string& description() const { return description_; }
     const Layout& requests() const { return *layout_; }
+    /// One request is for one node.
+    Capabilities limited(Capabilities capabilities) const {
+        if (kind_ == Servers::Kind::cluster) capabilities.enter_together = false;
+        return capabilities;
+    }
     const Answers& answers() const { return answers_; }
     Result<Listing> listing(const std::string& prefix) const {
         return Listing::of_all(*layout_, prefix);
@@ -41,7 +48,7 @@ public:
     }
 
 private:
-    const Address address_;
+    const Servers::Kind kind_;
     const std::string description_;
     const std::unique_ptr<const Layout> layout_;
     const Answers answers_;
@@ -51,8 +58,15 @@ private:
 }  // namespace
 
 std::shared_ptr<Store> open_redis(const StoreUrl& url) {
+    const Servers servers = servers_of(url);
+    auto layout = layout_of(url);
+    if (servers.kind == Servers::Kind::cluster && layout->pushes().tracked) {
+        throw Error(errc::bad_configuration,
+                    url.shown + ": the layouts of others are for one master at a time; leave the " +
+                        "parameter layout out");
+    }
     const auto store =
-        std::make_shared<scripted::ScriptedStore<RedisProtocol>>(address_of(url), layout_of(url));
+        std::make_shared<scripted::ScriptedStore<RedisProtocol>>(servers, std::move(layout));
     store->connect();
     return store;
 }

@@ -7,7 +7,8 @@
 
 namespace holdfast::inline v0::redis {
 
-/// Locks on one Redis server. Connects at once, and throws Error when that fails.
+/// Locks on a Redis server, on the master that sentinels name, or on a cluster. Connects at once,
+/// and throws Error when that fails.
 std::shared_ptr<Store> open_redis(const StoreUrl& url);
 
 }  // namespace holdfast::inline v0::redis

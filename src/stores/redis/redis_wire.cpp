@@ -1,63 +1,31 @@
 #include "stores/redis/redis_wire.hpp"
 
-#include <poll.h>
-
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "stores/redis/failures.hpp"
 
 namespace holdfast::inline v0::redis {
 
-using namespace std::chrono_literals;
-
 namespace {
 
-/// While so many batches of requests are unanswered, further ones wait for the next answer and then
-/// go out together: the server would not look at them earlier, and reads them at once.
-constexpr std::size_t most_batches = 3;
-/// So many requests at most are carried out by one script: the server does nothing else meanwhile.
-constexpr std::size_t most_together = 32;
-/// How long requests go out one by one when the server refuses them together, whatever the reason.
-constexpr auto time_apart = 1s;
-/// How long a server that is loading its data, or busy, is left alone.
-constexpr auto passing_trouble = 50ms;
-/// How often the second connection is tried while nothing comes: what is lost with it unnoticed is
-/// made up for after this and the time limit of a request.
-constexpr auto ping_interval = 2s;
-
-std::vector<Command> greeting_of(const Address& address) {
-    std::vector<Command> greeting;
-    if (!address.password.empty()) {
-        greeting.push_back(address.user.empty() ? Command{"AUTH", address.password}
-                                                : Command{"AUTH", address.user, address.password});
-    }
-    if (address.database != 0) {
-        greeting.push_back({"SELECT", std::to_string(address.database)});
-    }
-    greeting.push_back({"CLIENT", "SETNAME", "holdfast"});
-    return greeting;
-}
-
-/// The last two answers are the connection's number and the confirmed subscription.
-std::vector<Command> listening_greeting_of(const Address& address, const std::string& channel) {
-    auto greeting = greeting_of(address);
-    greeting.push_back({"CLIENT", "ID"});
-    greeting.push_back({"SUBSCRIBE", channel});
-    return greeting;
+Servers only(Address address) {
+    Servers servers{.node = std::move(address)};
+    servers.named.push_back(servers.node);
+    return servers;
 }
 
 }  // namespace
 
-RedisWire::RedisWire(Address address, Pushes pushes)
-    : address_(std::move(address)),
-      pushes_(std::move(pushes)),
+RedisWire::RedisWire(Servers servers, Pushes pushes)
+    : request_timeout_(servers.node.request_timeout),
       bell_(interrupt_descriptor()),
-      requests_(address_, greeting_of(address_), [bell = bell_] { bell.ring(); }),
-      conversation_(address_.shown(), address_.request_timeout),
-      pushes_link_(address_, listening_greeting_of(address_, pushes_.channel),
-                   [bell = bell_] { bell.ring(); }) {}
+      lobby_(servers.shown(), request_timeout_),
+      routes_(routes_for(
+          {std::move(servers), std::move(pushes), [bell = bell_] { bell.ring(); }, lobby_})) {}
+
+RedisWire::RedisWire(Address address, Pushes pushes)
+    : RedisWire(only(std::move(address)), std::move(pushes)) {}
 
 RedisWire::~RedisWire() {
     close();
@@ -65,18 +33,23 @@ RedisWire::~RedisWire() {
 
 void RedisWire::submit(Command command, Answered answered) {
     auto request = std::make_unique<Request>(std::move(command), std::move(answered),
-                                             BootClock::now() + address_.request_timeout);
+                                             BootClock::now() + request_timeout_);
     Lock lock(mutex_);
-    conversation_.submit(std::move(request));
-    if (may_send()) {
-        flush(lock);
-        // Whoever leads is to poll for room. What is wrong, reading will find out.
-        if (!outflow_.empty()) bell_.ring();
-    } else if (!requests_.ready() || conversation_.is_held_back()) {
-        // Whoever leads may be asleep over a connection that nobody needed, or does not know that
-        // somebody waits for the end of a pause.
-        bell_.ring();
-    }
+    request->number = ++submitted_;
+    routes_->address(*request);
+    if (Node* const node = routes_->node_for(*request))
+        return send(*node, std::move(request), lock);
+    lobby_.send_again(std::move(request));
+    bell_.ring();
+}
+
+void RedisWire::send(Node& node, std::unique_ptr<Request> request, Lock& lock) {
+    // Whoever leads may be asleep over a connection that nobody needed, or is to notice when this
+    // one is not answered.
+    const bool is_news = !node.is_connected() || (!routes_->is_fixed() && node.is_idle());
+    node.submit(std::move(request));
+    if (node.may_send()) node.flush(lock);
+    if (is_news || node.needs_leader()) bell_.ring();
 }
 
 void RedisWire::listen(const std::weak_ptr<Listener>& listener) {
@@ -84,273 +57,138 @@ void RedisWire::listen(const std::weak_ptr<Listener>& listener) {
     if (listening_.want(listener)) bell_.ring();
 }
 
-bool RedisWire::may_send() const {
-    return requests_.ready() && !outflow_.is_pouring() && may_encode();
-}
-
-bool RedisWire::may_encode() const {
-    return !conversation_.waiting().empty() && batch_sizes_.size() < most_batches &&
-           !conversation_.is_held_back();
-}
-
-void RedisWire::flush(Lock& lock) {
-    outflow_.pour(lock, requests_, [this](std::string& bytes) {
-        if (may_encode()) encode_outbox(bytes);
-    });
-}
-
-/// Those next to each other that one script can run are one request to the server.
-void RedisWire::encode_outbox(std::string& bytes) {
-    const auto& outbox = conversation_.waiting();
-    batch_sizes_.push_back(0);
-    for (std::size_t first = 0; first < outbox.size(); first += group_sizes_.back()) {
-        group_sizes_.push_back(size_of_group(first));
-        ++batch_sizes_.back();
-        if (group_sizes_.back() == 1) {
-            outbox[first]->command.append_to(bytes);
-            continue;
-        }
-        for (std::size_t i = 0; i < group_sizes_.back(); ++i) {
-            group_.push_back(&outbox[first + i]->command);
-        }
-        Command::append_together(group_, std::exchange(together_by_text_, false), bytes);
-        group_.clear();
-    }
-    conversation_.all_sent(BootClock::now());
-}
-
-std::size_t RedisWire::size_of_group(std::size_t first) const {
-    const auto& outbox = conversation_.waiting();
-    const Script* const together = outbox[first]->command.together();
-    if (together == nullptr || outbox.size() == 1 || BootClock::now() < apart_until_) return 1;
-    const std::size_t most = std::min(most_together, outbox.size() - first);
-    std::size_t size = 1;
-    while (size < most && outbox[first + size]->command.together() == together) ++size;
-    return size;
-}
-
 void RedisWire::turn(std::optional<Moment> until, Due& due) {
-    std::array<pollfd, 3> polled{};
     {
         Lock lock(mutex_);
         serve(BootClock::now(), due);
         // It may be connected by this, or held back no more, and then nothing comes in that would
         // end the poll().
-        if (may_send()) flush(lock);
+        flush_all(lock);
         if (!due.empty()) return;
         if (may_await(until)) return await_answer(lock, due);
         until = earliest(until);
-        polled[0] = {.fd = interrupt_descriptor(), .events = POLLIN, .revents = 0};
-        polled[1] = {.fd = requests_.descriptor(), .events = requests_.wanted(), .revents = 0};
-        if (outflow_.wants_room()) polled[1].events |= POLLOUT;
-        polled[2] = {
-            .fd = pushes_link_.descriptor(), .events = pushes_link_.wanted(), .revents = 0};
-        if (!unsent_ping_.empty()) polled[2].events |= POLLOUT;
+        poll_for(polled_);
     }
-    if (poll(polled.data(), polled.size(), poll_timeout(until)) <= 0) return;
-    if (polled[0].revents != 0) take_interrupt();
+    if (poll(polled_.data(), polled_.size(), poll_timeout(until)) <= 0) return;
+    if (polled_[0].revents != 0) take_interrupt();
     // Without the lock, which those who send need: a link is opened and closed by whoever leads
     // alone.
-    read(requests_, polled[1].revents, answers_);
-    read(pushes_link_, polled[2].revents, messages_);
+    read(polled_);
     Lock lock(mutex_);
-    take_answers(due);
-    take_pushes(due);
-    if (may_send() || (outflow_.wants_room() && requests_.ready())) flush(lock);
+    take(due);
+    flush_all(lock);
 }
 
 /// Whether one answer is all that whoever leads waits for. What else would end a poll() can wait
-/// for that answer then, or for its time to be up: nobody listens, and other requests are sent by
-/// those who make them.
+/// for that answer then, or for its time to be up: nobody listens, other requests are sent by those
+/// who make them, and no other node can come in place of this one.
 bool RedisWire::may_await(std::optional<Moment> until) const {
-    if (until || listening_.wanted() || !led_by_caller()) return false;
-    const auto& in_flight = conversation_.in_flight();
-    if (in_flight.size() != 1 || !conversation_.waiting().empty() || !outflow_.empty())
-        return false;
-    const auto longest = requests_.socket()->patience();
-    const auto left = in_flight.front()->deadline - BootClock::now();
-    return longest && left > *longest - *longest / 8;
+    return !until && routes_->is_fixed() && !listening_.wanted() && led_by_caller() &&
+           lobby_.waiting().empty() && routes_->nodes().front()->may_await();
 }
 
-/// Without a poll(): a third of what it takes beside a raw blocking call.
 void RedisWire::await_answer(Lock& lock, Due& due) {
+    Node& node = *routes_->nodes().front();
     lock.unlock();
-    answers_.replies.clear();
-    answers_.failure = requests_.await(answers_.replies);
+    node.await();
     lock.lock();
-    take_answers(due);
-    if (may_send()) flush(lock);
+    take(due);
+    flush_all(lock);
+}
+
+void RedisWire::serve(Moment now, Due& due) {
+    routes_->go_on(now, listening_.wanted(), due);
+    send_on(now);
+    for (const auto& node : routes_->nodes()) node->serve(now, listening_, due);
+    if (listening_.wanted()) serve_pushes(now, due);
+    net::finish(lobby_.expire(now), due);
+}
+
+void RedisWire::serve_pushes(Moment now, Due& due) {
+    Node* const heard = routes_->heard();
+    // What the one before it would push is not heard any more.
+    if (std::exchange(heard_, heard) != heard && listening() != 0) listening_.lost(now, due);
+    if (heard == nullptr) return;
+    if (heard->serve_pushes(now, listening_, due) == Node::Hearing::lost) {
+        routes_->not_heard(*heard);
+    }
+}
+
+/// From the lobby, as far as nodes are known by now.
+void RedisWire::send_on(Moment now) {
+    for (std::size_t i = 0; i < lobby_.waiting().size();) {
+        const auto place = lobby_.waiting().begin() + static_cast<std::ptrdiff_t>(i);
+        const bool is_time = now >= (*place)->not_before;
+        Node* const node = is_time ? routes_->node_for(**place) : nullptr;
+        if (node == nullptr) {
+            ++i;
+        } else {
+            node->submit(lobby_.give_away(place));
+        }
+    }
+}
+
+void RedisWire::flush_all(Lock& lock) {
+    for (const auto& node : routes_->nodes()) node->flush(lock);
+}
+
+void RedisWire::poll_for(std::vector<pollfd>& descriptors) const {
+    descriptors.clear();
+    descriptors.push_back({.fd = interrupt_descriptor(), .events = POLLIN, .revents = 0});
+    for (const auto& node : routes_->nodes()) node->poll_for(descriptors);
+    for (const auto& informant : routes_->informants()) informant->poll_for(descriptors);
+}
+
+void RedisWire::read(std::span<const pollfd> descriptors) {
+    std::size_t at = 1;
+    for (const auto& node : routes_->nodes()) {
+        node->read(descriptors.subspan(at, Node::polled));
+        at += Node::polled;
+    }
+    for (const auto& informant : routes_->informants()) {
+        informant->read(descriptors.subspan(at, Informant::polled));
+        at += Informant::polled;
+    }
+}
+
+void RedisWire::take(Due& due) {
+    const Moment now = BootClock::now();
+    // First what is heard of the nodes: nothing that one says counts when another is in its place.
+    routes_->go_on(now, listening_.wanted(), due);
+    for (const auto& node : routes_->nodes()) {
+        node->take_answers(due, away_);
+        if (node->take_pushes(listening_, due) == Node::Hearing::lost) routes_->not_heard(*node);
+    }
+    for (auto& [node, request, error] : away_) {
+        turned_away(*node, std::move(request), error, now, due);
+    }
+    away_.clear();
+    send_on(now);
+}
+
+void RedisWire::turned_away(Node& node, std::unique_ptr<Request> request, const std::string& error,
+                            Moment now, Due& due) {
+    request->trouble = failure_of(error, node.address());
+    if (auto failure = routes_->turned_away(node, *request, error, now, due)) {
+        failure = request->refused(*std::move(failure));
+        return net::finish(std::move(request), *std::move(failure), due);
+    }
+    lobby_.send_again(std::move(request));
 }
 
 /// When the next thing is due by itself.
 std::optional<Moment> RedisWire::earliest(std::optional<Moment> until) const {
-    Moment first = until.value_or(Moment::max());
-    const auto also = [&](std::optional<Moment> moment) {
-        if (moment) first = std::min(first, *moment);
-    };
-    also(requests_.deadline());
-    also(conversation_.earliest());
-    if (!conversation_.waiting().empty() && requests_.state() == Link::State::down) {
-        also(requests_backoff_.next());
+    Moment first = std::min(until.value_or(Moment::max()), lobby_.earliest());
+    for (const auto& request : lobby_.waiting()) {
+        if (request->not_before > BootClock::now()) first = std::min(first, request->not_before);
     }
-    if (listening_.wanted()) {
-        also(pushes_link_.deadline());
-        also(pong_due_);
-        if (pushes_link_.ready() && !pong_due_) also(next_ping_);
-        if (pushes_link_.state() == Link::State::down) also(listening_.next_attempt());
+    first = std::min(first, routes_->earliest(listening_.wanted()));
+    for (const auto& node : routes_->nodes()) first = std::min(first, node->earliest(listening_));
+    if (listening_.wanted() && heard_ != nullptr && heard_->is_deaf()) {
+        first = std::min(first, listening_.next_attempt());
     }
     if (first == Moment::max()) return std::nullopt;
     return first;
-}
-
-void RedisWire::serve(Moment now, Due& due) {
-    serve_requests(now, due);
-    if (listening_.wanted()) serve_pushes(now, due);
-    expire(now, due);
-}
-
-void RedisWire::serve_requests(Moment now, Due& due) {
-    conversation_.go_on(now);
-    if (!conversation_.is_idle() && requests_.state() == Link::State::down &&
-        now >= requests_backoff_.next()) {
-        requests_.open(now);
-    }
-    if (requests_.state() == Link::State::down || requests_.ready()) return;
-    if (auto failure = requests_.advance(now)) {
-        requests_backoff_.failed(now);
-        return net::finish(conversation_.attempt_failed(*std::move(failure)), due);
-    }
-    if (!requests_.ready()) return;
-    conversation_.connected();
-    if (!pushes_.tracked || !pushes_link_.ready()) return;
-    // What the last connection had read is tracked no more.
-    track();
-    listening_.began(due);
-}
-
-void RedisWire::lost(Moment now, Due& due) {
-    requests_.close();
-    requests_backoff_.failed(now);
-    net::finish(conversation_.lost(), due);
-    batch_sizes_.clear();
-    group_sizes_.clear();
-    together_by_text_ = true;
-    outflow_.clear();
-}
-
-void RedisWire::read(Link& link, short events, Arrival& arrival) {
-    arrival.failure.reset();
-    arrival.replies.clear();
-    if (events != 0 && link.ready()) arrival.failure = link.receive(arrival.replies);
-}
-
-void RedisWire::take_answers(Due& due) {
-    if (!answers_.replies.empty()) requests_backoff_.succeeded();
-    for (Reply& reply : answers_.replies) {
-        if (group_sizes_.empty()) break;
-        const std::size_t requests = group_sizes_.front();
-        group_sizes_.pop_front();
-        if (--batch_sizes_.front() == 0) batch_sizes_.pop_front();
-        take_answer(requests, std::move(reply), due);
-    }
-    if (answers_.failure) lost(BootClock::now(), due);
-}
-
-/// That of one request, or of several that went out together.
-void RedisWire::take_answer(std::size_t requests, Reply reply, Due& due) {
-    if (requests > 1 && reply.elements.size() != requests) {
-        return refused_together(reply.text, requests);
-    }
-    for (std::size_t i = 0; i < requests && !conversation_.in_flight().empty(); ++i) {
-        settle(conversation_.answered(), std::move(requests > 1 ? reply.elements[i] : reply), due);
-    }
-}
-
-/// They had no effect, and come again: with the script's text, or each alone.
-void RedisWire::refused_together(std::string_view text, std::size_t requests) {
-    if (is_unknown_script(text)) {
-        together_by_text_ = true;
-    } else {
-        apart_until_ = BootClock::now() + time_apart;
-    }
-    for (; requests > 0; --requests) conversation_.send_again(conversation_.answered());
-}
-
-void RedisWire::settle(std::unique_ptr<Request> request, Reply reply, Due& due) {
-    if (!reply.is_error()) return net::finish(std::move(request), std::move(reply), due);
-    if (is_unknown_script(reply.text) && request->command.by_digest()) {
-        request->command.by_text();
-        return conversation_.send_again(std::move(request));
-    }
-    Failure failure = failure_of(reply.text, address_);
-    if (is_passing(reply.text)) {
-        conversation_.hold_back(BootClock::now() + passing_trouble);
-        request->trouble = std::move(failure);
-        return conversation_.send_again(std::move(request));
-    }
-    if (is_elsewhere(reply.text)) lost(BootClock::now(), due);
-    failure = request->refused(std::move(failure));
-    net::finish(std::move(request), std::move(failure), due);
-}
-
-void RedisWire::expire(Moment now, Due& due) {
-    if (conversation_.is_overdue(now)) lost(now, due);
-    net::finish(conversation_.expire(now), due);
-}
-
-void RedisWire::serve_pushes(Moment now, Due& due) {
-    if (pushes_link_.state() == Link::State::down) {
-        if (now < listening_.next_attempt()) return;
-        pushes_link_.open(now);
-    }
-    if (pushes_link_.ready()) return ping(now, due);
-    if (pushes_link_.advance(now)) return pushes_lost(now, due);
-    if (pushes_link_.ready()) pushes_ready(due);
-}
-
-void RedisWire::pushes_ready(Due& due) {
-    next_ping_ = BootClock::now() + ping_interval;
-    if (pushes_.tracked && requests_.ready()) track();
-    listening_.began(due);
-}
-
-void RedisWire::pushes_lost(Moment now, Due& due) {
-    pushes_link_.close();
-    pong_due_.reset();
-    unsent_ping_.clear();
-    listening_.lost(now, due);
-}
-
-/// Everything that is read on the requests' connection from now on is reported to the other one.
-void RedisWire::track() {
-    const auto& greeted = pushes_link_.greeted();
-    const auto number = std::to_string(greeted[greeted.size() - 2].integer);
-    // First of all, so that no read before it goes untracked. An older one names a second
-    // connection that is gone.
-    conversation_.begin_with(std::make_unique<Request>(
-        Command{"CLIENT", "TRACKING", "ON", "REDIRECT", number}, [](const Answer&) {},
-        Moment::max()));
-}
-
-void RedisWire::ping(Moment now, Due& due) {
-    if (pong_due_ && now >= *pong_due_) return pushes_lost(now, due);
-    if (now >= next_ping_ && !pong_due_) {
-        Command{"PING"}.append_to(unsent_ping_);
-        pong_due_ = now + address_.request_timeout;
-    }
-    if (unsent_ping_.empty()) return;
-    const auto transfer = pushes_link_.socket()->write(unsent_ping_);
-    unsent_ping_.erase(0, transfer.bytes);
-}
-
-void RedisWire::take_pushes(Due& due) {
-    if (!messages_.replies.empty()) {
-        // Whatever comes shows that it is alive.
-        next_ping_ = BootClock::now() + ping_interval;
-        pong_due_.reset();
-    }
-    for (Reply& message : messages_.replies) listening_.heard(std::move(message), due);
-    if (messages_.failure) pushes_lost(BootClock::now(), due);
 }
 
 }  // namespace holdfast::inline v0::redis

@@ -1,45 +1,40 @@
 #pragma once
 
-#include <cstddef>
+#include <poll.h>
+
+#include <chrono>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "port/wire.hpp"
-#include "stores/net/backoff.hpp"
 #include "stores/net/bell.hpp"
-#include "stores/net/conversation.hpp"
 #include "stores/net/listening.hpp"
-#include "stores/net/outflow.hpp"
 #include "stores/redis/address.hpp"
 #include "stores/redis/command.hpp"
-#include "stores/redis/link.hpp"
-#include "stores/redis/reply.hpp"
+#include "stores/redis/node.hpp"
+#include "stores/redis/routes.hpp"
 
 namespace holdfast::inline v0::redis {
 
-using Answer = net::Answer<Reply>;
-
-/// The connections of one client to a server. Requests of all threads share one connection: whoever
-/// waits reads for everybody, and requests that overlap go out together. A second connection, made
-/// when somebody first listens, brings what the server pushes.
+/// The connections of one client to the servers of a store: however many nodes there are, whoever
+/// leads polls them all, and reads for everybody. Which node a request goes to, its Routes know.
 ///
-/// Whatever was under way when the connection breaks is sent again on the next one, until its time
-/// is up: every request of ours may be repeated. The first connection is sought as patiently.
+/// Whatever was under way when a connection breaks, or a node is another's replica all at once, is
+/// sent again, where it belongs then, until its time is up: every request of ours may be repeated.
+/// The first connection is sought as patiently.
 class RedisWire final : public Wire {
 public:
     /// Hears what comes by the second connection.
     using Listener = net::Listener<Reply>;
-    struct Pushes {
-        std::string channel;
-        /// Whether the requests' connection has its reads tracked, and the second one told.
-        bool tracked = false;
-    };
+    using Pushes = redis::Pushes;
 
+    RedisWire(Servers servers, Pushes pushes);
+    /// To one server.
     RedisWire(Address address, Pushes pushes);
     ~RedisWire() override;
 
@@ -53,12 +48,6 @@ public:
     std::uint64_t listening() const noexcept { return listening_.period(); }
 
 private:
-    struct Request : net::Question<Answer> {
-        Request(Command asked, Answered told, Moment until)
-            : Question(until, std::move(told)), command(std::move(asked)) {}
-
-        Command command;
-    };
     using Lock = std::unique_lock<std::mutex>;
 
     void turn(std::optional<Moment> until, Due& due) override;
@@ -66,55 +55,29 @@ private:
     void await_answer(Lock& lock, Due& due);
     std::optional<Moment> earliest(std::optional<Moment> until) const;
     void serve(Moment now, Due& due);
-    void serve_requests(Moment now, Due& due);
     void serve_pushes(Moment now, Due& due);
-    /// What one of the links has brought.
-    struct Arrival {
-        std::vector<Reply> replies = {};
-        std::optional<Failure> failure = std::nullopt;
-    };
-    static void read(Link& link, short events, Arrival& arrival);
-    void take_answers(Due& due);
-    void take_answer(std::size_t requests, Reply reply, Due& due);
-    void refused_together(std::string_view text, std::size_t requests);
-    void take_pushes(Due& due);
-    void expire(Moment now, Due& due);
-    void settle(std::unique_ptr<Request> request, Reply reply, Due& due);
-    void lost(Moment now, Due& due);
-    void pushes_ready(Due& due);
-    void pushes_lost(Moment now, Due& due);
-    void track();
-    void ping(Moment now, Due& due);
-    void flush(Lock& lock);
-    void encode_outbox(std::string& bytes);
-    std::size_t size_of_group(std::size_t first) const;
-    bool may_send() const;
-    bool may_encode() const;
+    void send_on(Moment now);
+    void flush_all(Lock& lock);
+    void poll_for(std::vector<pollfd>& descriptors) const;
+    void read(std::span<const pollfd> descriptors);
+    void take(Due& due);
+    void turned_away(Node& node, std::unique_ptr<Request> request, const std::string& error,
+                     Moment now, Due& due);
+    void send(Node& node, std::unique_ptr<Request> request, Lock& lock);
 
-    const Address address_;
-    const Pushes pushes_;
+    const std::chrono::milliseconds request_timeout_;
     const net::Bell bell_;
 
     mutable std::mutex mutex_;
-    Link requests_;
-    net::Conversation<Request> conversation_;
-    net::Outflow outflow_;
-    std::deque<std::size_t> batch_sizes_;  ///< in answers, of what is in flight, as it went out
-    std::deque<std::size_t> group_sizes_;  ///< in requests, for each answer that is to come
-    bool together_by_text_ = true;         ///< the server may not know the script yet
-    Moment apart_until_{};                 ///< it refused some that were sent together
-    std::vector<const Command*> group_;    ///< empty
-    net::Backoff requests_backoff_;
+    std::uint64_t submitted_ = 0;
+    Lobby lobby_;
+    net::Listening<Reply> listening_;
+    const std::unique_ptr<Routes> routes_;
+    Node* heard_ = nullptr;  ///< compared only: it may be gone
 
     // Of a turn: whoever leads has them to itself.
-    Arrival answers_;
-    Arrival messages_;
-
-    Link pushes_link_;
-    net::Listening<Reply> listening_;
-    std::string unsent_ping_;
-    Moment next_ping_ = Moment::max();
-    std::optional<Moment> pong_due_;
+    std::vector<pollfd> polled_;
+    std::vector<Node::TurnedAway> away_;  ///< empty
 };
 
 }  // namespace holdfast::inline v0::redis

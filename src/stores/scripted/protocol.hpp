@@ -104,6 +104,12 @@ concept Sweeps = requires(const T& constant, const std::string& from,
     { constant.answers().swept(reply) } -> std::same_as<Result<SweepStep>>;
 };
 
+/// One with servers that allow less than its requests could do.
+template <class T>
+concept Limits = requires(const T& constant, const Capabilities& all_of_them) {
+    { constant.limited(all_of_them) } -> std::same_as<Capabilities>;
+};
+
 /// Of a server that does all that we know.
 inline constexpr Capabilities everything{.fifo = true,
                                          .barging = true,

@@ -148,7 +148,14 @@ public:
         }
     }
 
-    Capabilities capabilities() const override { return protocol_.requests().capabilities(); }
+    Capabilities capabilities() const override {
+        const Capabilities all_of_them = protocol_.requests().capabilities();
+        if constexpr (Limits<P>) {
+            return protocol_.limited(all_of_them);
+        } else {
+            return all_of_them;
+        }
+    }
     typename P::Wire& wire() override { return protocol_.wire(); }
     const std::string& description() const override { return protocol_.description(); }
 

@@ -99,6 +99,19 @@ TEST_F(AContest, AWaiterThrownOutOfTheLineIsBusyWhenItsPatienceIsOver) {
     held->release();
 }
 
+/// An answer and a push may overtake each other on their way.
+TEST_F(AContest, LooksWhenItWasToldToThoughSomethingOlderIsHeardAfterwards) {
+    const auto held = acquire_now("a");
+    auto waiting = std::async(std::launch::async, [&] { return acquire_now("a"); });
+    ASSERT_TRUE(await([&] { return store_->is_watched(); }));
+    const std::size_t before = store_->looks();
+    store_->tell({.state = Standing::State::waiting, .look_again = 50ms});
+    store_->tell({.state = Standing::State::waiting, .look_again = 1h});
+    EXPECT_TRUE(await([&] { return store_->looks() > before; }, 3s));
+    held->release();
+    waiting.get()->release();
+}
+
 TEST_F(AContest, TakesNothingWhenItIsStoppedBeforeItBegins) {
     std::stop_source stop;
     stop.request_stop();

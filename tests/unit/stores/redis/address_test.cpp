@@ -124,6 +124,60 @@ TEST_F(APasswordFile, IsRefusedBesideAPassword) {
                 AllOf(HasSubstr("leave one of them out"), Not(HasSubstr("other"))));
 }
 
+TEST_F(APasswordFile, OfTheSentinelsIsAnother) {
+    const auto path = folder_.path() / "password";
+    std::ofstream(path) << "hidden\n";
+    const Servers servers =
+        servers_of(parse_store_url("redis+sentinel://alice:secret@a,b:7000/orders/3"
+                                   "?sentinel_user=bob&sentinel_password_file=" +
+                                   path.string()));
+    EXPECT_EQ(servers.kind, Servers::Kind::sentinel);
+    EXPECT_EQ(servers.master, "orders");
+    EXPECT_EQ(servers.node.user, "alice");
+    EXPECT_EQ(servers.node.password, "secret");
+    EXPECT_EQ(servers.node.database, 3U);
+    ASSERT_EQ(servers.named.size(), 2U);
+    EXPECT_EQ(servers.named[0].port, 26379);
+    EXPECT_EQ(servers.named[1].port, 7000);
+    EXPECT_EQ(servers.named[0].user, "bob");
+    EXPECT_EQ(servers.named[0].password, "hidden");
+    EXPECT_EQ(servers.named[0].database, 0U);
+    EXPECT_EQ(servers.shown(), "redis orders by sentinels a:26379,b:7000");
+}
+
+TEST(Servers, OfAClusterAreEnteredAlike) {
+    const Servers servers =
+        servers_of(parse_store_url("rediss+cluster://:secret@a,b:7000?tls_ca=/ca"));
+    EXPECT_EQ(servers.kind, Servers::Kind::cluster);
+    ASSERT_EQ(servers.named.size(), 2U);
+    EXPECT_EQ(servers.named[0].port, 6379);
+    EXPECT_EQ(servers.named[1].host, "b");
+    for (const Address& one : {servers.named[0], servers.named[1], servers.node}) {
+        EXPECT_EQ(one.reach, Address::Reach::tls);
+        EXPECT_EQ(one.password, "secret");
+        EXPECT_EQ(one.tls_ca, "/ca");
+    }
+    EXPECT_EQ(servers.shown(), "redis cluster a:6379,b:7000");
+}
+
+TEST(Servers, AreRefusedWhenSomethingIsMissing) {
+    const auto refused = [](const std::string& url) {
+        try {
+            static_cast<void>(servers_of(parse_store_url(url)));
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string("accepted");
+    };
+    EXPECT_THAT(refused("redis+sentinel://a,b"), HasSubstr("no master"));
+    EXPECT_THAT(refused("redis+sentinel:///orders"), HasSubstr("no host"));
+    EXPECT_THAT(refused("redis+sentinel://a/orders/x"), HasSubstr("no number"));
+    EXPECT_THAT(refused("redis+sentinel://a/orders?sentinel_user=bob"),
+                HasSubstr("sentinel_password_file"));
+    EXPECT_THAT(refused("redis+cluster://"), HasSubstr("no host"));
+    EXPECT_THAT(refused("redis+cluster://a/3"), HasSubstr("one database"));
+}
+
 TEST(AnAddress, WantsAPasswordForAUser) {
     EXPECT_THAT(refusal_of("redis://alice@host"), HasSubstr("without a password"));
 }

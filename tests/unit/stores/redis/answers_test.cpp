@@ -37,9 +37,9 @@ protected:
         return {};
     }
 
-    const Address address_ = address_of(parse_store_url("redis://db"));
+    const std::string store_ = "redis db:6379";
     const std::unique_ptr<Layout> layout_ = holdfast_layout();
-    const Answers answers_{address_, *layout_};
+    const Answers answers_{store_, *layout_};
     const std::vector<Contender> contenders_{{.resource = "a", .nonce = {}, .owner = "me"},
                                              {.resource = "b", .nonce = {}, .owner = "me"}};
 };
@@ -145,7 +145,7 @@ TEST_F(TheAnswer, MayNameNobodyWhoAsked) {
 
 TEST_F(TheAnswer, OfALayoutOfOthersAlwaysSaysWhenToLook) {
     const auto plain = plain_layout();
-    const Answers answers(address_, *plain);
+    const Answers answers(store_, *plain);
     for (const std::int64_t left :
          {std::int64_t{-2}, std::int64_t{-1}, std::int64_t{0}, std::int64_t{700},
           std::int64_t{86'400'000}, std::numeric_limits<std::int64_t>::max()}) {

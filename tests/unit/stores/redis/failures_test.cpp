@@ -67,7 +67,6 @@ TEST(AServersError, AboutAScriptTellsOfAnOldServer) {
 TEST(AServersError, SaysWhetherItPasses) {
     EXPECT_TRUE(is_passing("LOADING Redis is loading"));
     EXPECT_TRUE(is_passing("BUSY Redis is busy"));
-    EXPECT_TRUE(is_passing("TRYAGAIN"));
     EXPECT_FALSE(is_passing("MASTERDOWN Link")) << "that of another server may be gone for ever";
     EXPECT_FALSE(is_passing("BUSYGROUP Consumer Group name already exists"));
     EXPECT_FALSE(is_passing("OOM command not allowed"));
@@ -78,12 +77,35 @@ TEST(AServersError, SaysWhatElseMustBeDone) {
     EXPECT_TRUE(is_unknown_script("NOSCRIPT No matching script. Please use EVAL."));
     EXPECT_FALSE(is_unknown_script("NOSCRIPTS"));
     EXPECT_TRUE(is_elsewhere("READONLY You can't write against a read only replica."));
+    EXPECT_TRUE(is_elsewhere("TRYAGAIN Multiple keys request during rehashing of slot"));
+    EXPECT_TRUE(is_elsewhere("CLUSTERDOWN Hash slot not served"));
     EXPECT_FALSE(is_elsewhere("ERR READONLY"));
     EXPECT_TRUE(is_harmless_in_greeting(
         "NOPERM this user has no permissions to run the 'client|setname' command"));
     EXPECT_FALSE(
         is_harmless_in_greeting("NOPERM this user has no permissions to run the 'echo' command"));
     EXPECT_FALSE(is_harmless_in_greeting("ERR setname"));
+}
+
+TEST(AServersError, NamesTheNodeThatServesAKey) {
+    const auto moved = redirection_of("MOVED 3999 127.0.0.1:6381");
+    ASSERT_TRUE(moved);
+    EXPECT_FALSE(moved->asks);
+    EXPECT_EQ(moved->hash_slot, 3999);
+    EXPECT_EQ(moved->host, (Host{"127.0.0.1", 6381}));
+    const auto asks = redirection_of("ASK 1 ::1:7000");
+    ASSERT_TRUE(asks);
+    EXPECT_TRUE(asks->asks);
+    EXPECT_EQ(asks->host, (Host{"::1", 7000}));
+    EXPECT_EQ(redirection_of("MOVED 7 :7000").value().host, (Host{"", 7000}));
+}
+
+TEST(AServersError, ThatNamesNoNodeIsNoRedirection) {
+    for (const auto* const error :
+         {"MOVED", "MOVED ", "MOVED 1", "MOVED 1 host", "MOVED x host:1", "MOVED 1 host:0",
+          "MOVED 70000 host:1", "MOVED 1 host:70000", "ASKING 1 host:1", "READONLY"}) {
+        EXPECT_FALSE(redirection_of(error)) << error;
+    }
 }
 
 }  // namespace

@@ -1,0 +1,140 @@
+#include "stores/redis/informant.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "port/sentences.hpp"
+
+namespace holdfast::inline v0::redis {
+
+namespace {
+
+std::vector<Command> following(const Address& address, const std::string& channel) {
+    auto greeting = entering(address);
+    greeting.push_back({"SUBSCRIBE", channel});
+    return greeting;
+}
+
+}  // namespace
+
+Informant::Informant(Address address, std::vector<Command> question, const std::string& channel,
+                     const std::function<void()>& resolved)
+    : address_(std::move(address)),
+      question_(std::move(question)),
+      questions_(address_, entering(address_), resolved),
+      tidings_(address_, following(address_, channel), resolved) {}
+
+void Informant::ask(Moment now) {
+    if (until_) return;
+    until_ = now + address_.request_timeout;
+    sent_ = false;
+    told_.reset();
+    questions_.open(now);
+    go_on_asking(now);
+}
+
+std::optional<Informant::Told> Informant::take_answer() {
+    return std::exchange(told_, std::nullopt);
+}
+
+void Informant::dismiss() {
+    questions_.close();
+    until_.reset();
+    told_.reset();
+    unsent_.clear();
+    replies_.clear();
+    broken_.reset();
+}
+
+void Informant::follow(Moment now) {
+    if (std::exchange(followed_, true)) return;
+    go_on_following(now);
+}
+
+std::vector<Reply> Informant::take_tidings() {
+    return std::exchange(tidings_heard_, {});
+}
+
+bool Informant::take_gap() {
+    return std::exchange(gap_, false);
+}
+
+void Informant::go_on(Moment now) {
+    if (until_) go_on_asking(now);
+    if (followed_) go_on_following(now);
+}
+
+void Informant::go_on_asking(Moment now) {
+    if (auto failure =
+            questions_.ready() ? std::exchange(broken_, std::nullopt) : questions_.advance(now)) {
+        return ended(*std::move(failure));
+    }
+    if (questions_.ready()) send_question();
+    if (sent_ && replies_.size() >= question_.size()) return ended(std::exchange(replies_, {}));
+    if (now >= *until_) ended(timed_out(address_.shown(), address_.request_timeout));
+}
+
+void Informant::send_question() {
+    if (!std::exchange(sent_, true)) {
+        replies_.clear();
+        for (const Command& command : question_) command.append_to(unsent_);
+    }
+    if (unsent_.empty()) return;
+    const auto transfer = questions_.socket()->write(unsent_);
+    unsent_.erase(0, transfer.bytes);
+}
+
+/// A connection that failed is of no use for the next question.
+void Informant::ended(Told told) {
+    if (!told.ok()) dismiss();
+    until_.reset();
+    told_ = std::move(told);
+}
+
+void Informant::go_on_following(Moment now) {
+    if (std::exchange(tidings_broken_, false)) {
+        tidings_.close();
+        backoff_.failed(now);
+    }
+    if (tidings_.state() == Link::State::down) {
+        if (now < backoff_.next()) return;
+        tidings_.open(now);
+    }
+    if (tidings_.ready()) return;
+    if (tidings_.advance(now)) return backoff_.failed(now);
+    if (!tidings_.ready()) return;
+    backoff_.succeeded();
+    gap_ = true;
+}
+
+void Informant::poll_for(std::vector<pollfd>& descriptors) const {
+    pollfd questions{.fd = questions_.descriptor(), .events = questions_.wanted(), .revents = 0};
+    if (!unsent_.empty()) questions.events |= POLLOUT;
+    descriptors.push_back(questions);
+    descriptors.push_back({.fd = tidings_.descriptor(), .events = tidings_.wanted(), .revents = 0});
+}
+
+void Informant::read(std::span<const pollfd> descriptors) {
+    if (descriptors[0].revents != 0 && questions_.ready()) {
+        broken_ = questions_.receive(replies_);
+        // Nobody waits for it: the server may close what stands idle.
+        if (broken_ && !until_) dismiss();
+    }
+    if (descriptors[1].revents != 0 && tidings_.ready()) {
+        if (tidings_.receive(tidings_heard_)) tidings_broken_ = true;
+    }
+}
+
+Moment Informant::earliest() const {
+    Moment first = Moment::max();
+    const auto also = [&](std::optional<Moment> moment) {
+        if (moment) first = std::min(first, *moment);
+    };
+    also(until_);
+    if (until_) also(questions_.deadline());
+    if (followed_) also(tidings_.deadline());
+    if (followed_ && tidings_.state() == Link::State::down) also(backoff_.next());
+    return first;
+}
+
+}  // namespace holdfast::inline v0::redis

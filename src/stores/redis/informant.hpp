@@ -1,0 +1,81 @@
+#pragma once
+
+#include <poll.h>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stores/net/backoff.hpp"
+#include "stores/redis/address.hpp"
+#include "stores/redis/command.hpp"
+#include "stores/redis/link.hpp"
+#include "stores/redis/reply.hpp"
+
+namespace holdfast::inline v0::redis {
+
+/// A server that is asked where the nodes are: a sentinel, or a node of a cluster. By a second
+/// connection it tells when that has changed, if it has a channel for it.
+/// Threads: as of a Node.
+class Informant {
+public:
+    using Told = Result<std::vector<Reply>>;
+
+    Informant(Address address, std::vector<Command> question, const std::string& channel,
+              const std::function<void()>& resolved);
+
+    const Address& address() const noexcept { return address_; }
+
+    /// Asks, unless it is being asked.
+    void ask(Moment now);
+    bool is_asked() const noexcept { return until_.has_value(); }
+    /// What it has answered to the question, each reply in its place, or why it has not. Once.
+    std::optional<Told> take_answer();
+    /// The question is of no interest any more.
+    void dismiss();
+
+    /// Opens the second connection, and opens it again.
+    void follow(Moment now);
+    bool is_heard() const noexcept { return tidings_.ready(); }
+    /// What it has told by itself since the last time.
+    std::vector<Reply> take_tidings();
+    /// Whether there was a gap in that since the last time.
+    bool take_gap();
+
+    /// Goes on as far as it goes without blocking.
+    void go_on(Moment now);
+    static constexpr std::size_t polled = 2;
+    void poll_for(std::vector<pollfd>& descriptors) const;
+    void read(std::span<const pollfd> descriptors);
+    /// When something is due by itself; never: Moment::max().
+    Moment earliest() const;
+
+private:
+    void go_on_asking(Moment now);
+    void go_on_following(Moment now);
+    void send_question();
+    void ended(Told told);
+
+    const Address address_;
+    const std::vector<Command> question_;
+
+    Link questions_;
+    std::optional<Moment> until_;  ///< the question under way
+    bool sent_ = false;
+    std::string unsent_;
+    std::vector<Reply> replies_;
+    std::optional<Failure> broken_;
+    std::optional<Told> told_;
+
+    Link tidings_;
+    bool followed_ = false;
+    net::Backoff backoff_;
+    std::vector<Reply> tidings_heard_;
+    bool tidings_broken_ = false;
+    bool gap_ = false;
+};
+
+}  // namespace holdfast::inline v0::redis

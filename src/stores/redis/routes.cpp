@@ -1,0 +1,77 @@
+#include "stores/redis/routes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "stores/redis/failures.hpp"
+
+namespace holdfast::inline v0::redis {
+
+Node& Routes::add(const Host& host, Node::Part part) {
+    nodes_.push_back(std::make_unique<Node>(common_.servers.node.at(host), common_.pushes, part,
+                                            common_.resolved));
+    return *nodes_.back();
+}
+
+void Routes::retire(Node& node, Due& due) {
+    for (auto& request : node.dissolve(due)) common_.lobby.send_again(std::move(request));
+    const auto found = std::ranges::find(nodes_, &node, &std::unique_ptr<Node>::get);
+    retired_.push_back(std::move(*found));
+    nodes_.erase(found);
+}
+
+void Routes::forget_retired() {
+    std::erase_if(retired_, [](const auto& node) { return !node->is_pouring(); });
+}
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// One server, whatever it is.
+class SingleRoute final : public Routes {
+public:
+    explicit SingleRoute(Common common)
+        : Routes(std::move(common)),
+          node_(*nodes_.emplace_back(std::make_unique<Node>(
+              common_.servers.named.front(), common_.pushes, Node::Part::any, common_.resolved))) {}
+
+    Node* node_for(Request&) override { return &node_; }
+    Node* heard() override { return &node_; }
+    bool is_fixed() const override { return true; }
+    void go_on(Moment, bool, Due&) override {}
+    Moment earliest(bool) const override { return Moment::max(); }
+
+    /// Another server may be at its address by now, or it may be itself again.
+    std::optional<Failure> turned_away(Node& node, Request& request, const std::string& error,
+                                       Moment now, Due& due) override {
+        constexpr auto pause = 50ms;
+        if (redirection_of(error)) return failure_of(error, node.address());
+        if (node.is_connected()) node.lost(now, due);
+        request.not_before = now + pause;
+        return std::nullopt;
+    }
+
+private:
+    Node& node_;
+};
+
+}  // namespace
+
+std::unique_ptr<Routes> single_route(Routes::Common common) {
+    return std::make_unique<SingleRoute>(std::move(common));
+}
+
+std::unique_ptr<Routes> routes_for(Routes::Common common) {
+    switch (common.servers.kind) {
+        case Servers::Kind::sentinel:
+            return sentinel_routes(std::move(common));
+        case Servers::Kind::cluster:
+            return cluster_routes(std::move(common));
+        case Servers::Kind::single:
+            break;
+    }
+    return single_route(std::move(common));
+}
+
+}  // namespace holdfast::inline v0::redis

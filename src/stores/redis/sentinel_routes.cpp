@@ -1,0 +1,232 @@
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <utility>
+
+#include "stores/redis/failures.hpp"
+#include "stores/redis/routes.hpp"
+
+/// The one master that sentinels name.
+///
+/// What they say is compared by the epoch of their configuration, which every failover raises: one
+/// that is behind, or was cut off, names an old master with an old epoch. This client never goes
+/// back to an older epoch than it has seen. The server itself is asked for its role on each new
+/// connection. Nobody but the sentinels says that a master is one no more; so they are asked when
+/// it cannot be reached or says nothing, and when one of them tells of a switch.
+namespace holdfast::inline v0::redis {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// How often the sentinels are asked while there is trouble.
+constexpr auto look_interval = 100ms;
+/// How long those that do not answer are waited for, once another one has.
+constexpr auto grace = 200ms;
+constexpr const char* switch_channel = "+switch-master";
+
+std::vector<Command> question_about(const std::string& master) {
+    // The address first: of the two, that is the one which changes first. They go out together, and
+    // are carried out one after the other with nothing between.
+    std::vector<Command> commands;
+    commands.push_back({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", master});
+    commands.push_back({"SENTINEL", "MASTER", master});
+    return commands;
+}
+
+/// Which server the configuration with this epoch names.
+struct Named {
+    Host host;
+    std::uint64_t epoch = 0;
+};
+
+template <class Number>
+std::optional<Number> number_in(const std::string& digits) {
+    Number number = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto [stopped, error] = std::from_chars(digits.data(), end, number);
+    if (error != std::errc{} || stopped != end || digits.empty()) return std::nullopt;
+    return number;
+}
+
+/// SENTINEL MASTER answers with names and values in turn.
+std::optional<std::uint64_t> epoch_in(const Reply& reply) {
+    for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2) {
+        if (reply.elements[i].text == "config-epoch") {
+            return number_in<std::uint64_t>(reply.elements[i + 1].text);
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<Named> named_in(const std::vector<Reply>& replies) {
+    const auto& address = replies[0].elements;
+    const auto epoch = epoch_in(replies[1]);
+    if (address.size() != 2 || !epoch) return std::nullopt;
+    const auto port = number_in<std::uint16_t>(address[1].text);
+    if (!port || *port == 0 || address[0].text.empty()) return std::nullopt;
+    return Named{{address[0].text, *port}, *epoch};
+}
+
+bool is_unknown_master(const std::vector<Reply>& replies) {
+    return replies[0].kind == Reply::Kind::nil ||
+           replies[1].text.find("No such master") != std::string::npos;
+}
+
+/// Which server a push says is no master any more: "mymaster 10.0.0.1 6379 10.0.0.2 6379".
+std::optional<Host> deposed_in(const Reply& message, const std::string& master) {
+    if (message.elements.size() != 3 || message.elements[0].text != "message") return std::nullopt;
+    std::istringstream words(message.elements[2].text);
+    std::string name;
+    Host old;
+    std::uint16_t port = 0;
+    words >> name >> old.name >> port;
+    if (!words || name != master) return std::nullopt;
+    old.port = port;
+    return old;
+}
+
+class SentinelRoutes final : public Routes {
+public:
+    explicit SentinelRoutes(Common common) : Routes(std::move(common)) {
+        for (const Address& sentinel : common_.servers.named) {
+            informants_.push_back(
+                std::make_unique<Informant>(sentinel, question_about(common_.servers.master),
+                                            switch_channel, common_.resolved));
+        }
+    }
+
+    Node* node_for(Request&) override { return master(); }
+    Node* heard() override { return master(); }
+
+    void go_on(Moment now, bool wanted, Due& due) override {
+        forget_retired();
+        for (const auto& sentinel : informants_) {
+            sentinel->go_on(now);
+            if (auto told = sentinel->take_answer()) take(*sentinel, *std::move(told));
+            for (const Reply& message : sentinel->take_tidings()) heard_of_switch(message, due);
+            // What it told meanwhile was not heard.
+            if (sentinel->take_gap()) has_changed_ = true;
+        }
+        if (looking_) decide(now, due);
+        if (!looking_ && now >= next_look_ && is_look_wanted(now, wanted)) look(now);
+    }
+
+    std::optional<Failure> turned_away(Node& node, Request& request, const std::string& error,
+                                       Moment now, Due& due) override {
+        constexpr auto pause = 20ms;
+        if (redirection_of(error)) return failure_of(error, node.address());
+        // A master that has become a replica: who is in its place, the sentinels will say.
+        if (node.is_connected()) node.lost(now, due);
+        request.not_before = now + pause;
+        return std::nullopt;
+    }
+
+    Moment earliest(bool wanted) const override {
+        Moment first = Moment::max();
+        for (const auto& sentinel : informants_) first = std::min(first, sentinel->earliest());
+        if (looking_) return first_answer_ ? std::min(first, *first_answer_ + grace) : first;
+        if (is_look_wanted(BootClock::now(), wanted)) return std::min(first, next_look_);
+        return nodes_.empty() ? first : std::min(first, nodes_.front()->in_trouble_at());
+    }
+
+private:
+    Node* master() const { return nodes_.empty() ? nullptr : nodes_.front().get(); }
+
+    bool is_look_wanted(Moment now, bool wanted) const {
+        const bool anybody_waits = wanted || !common_.lobby.waiting().empty();
+        if (nodes_.empty()) return anybody_waits;
+        return has_changed_ || nodes_.front()->is_in_trouble(now);
+    }
+
+    void look(Moment now) {
+        looking_ = true;
+        has_changed_ = false;
+        why_not_.reset();
+        named_.clear();
+        first_answer_.reset();
+        for (const auto& sentinel : informants_) sentinel->ask(now);
+        next_look_ = now + look_interval;
+    }
+
+    void take(const Informant& sentinel, Informant::Told told) {
+        if (!told.ok()) {
+            why_not_ = told.failure();
+            return;
+        }
+        if (!first_answer_) first_answer_ = BootClock::now();
+        if (const auto named = named_in(told.value())) {
+            named_.push_back(*named);
+        } else if (is_unknown_master(told.value())) {
+            why_not_ = {errc::bad_configuration, Effect::none,
+                        common_.servers.shown() + ": the sentinels know no master of this name; " +
+                            "check it"};
+        } else if (told.value()[0].is_error()) {
+            why_not_ = refusal_of(told.value()[0].text, sentinel.address());
+        }
+    }
+
+    /// Once all have answered that will: right after a failover the one that led it may be the only
+    /// one that knows.
+    void decide(Moment now, Due& due) {
+        const bool all = std::ranges::none_of(
+            informants_, [](const auto& sentinel) { return sentinel->is_asked(); });
+        const bool late = first_answer_ && now >= *first_answer_ + grace;
+        if (!all && !late) return;
+        looking_ = false;
+        const auto newest = std::ranges::max_element(named_, {}, &Named::epoch);
+        if (newest == named_.end()) return found_none(due);
+        if (newest->epoch < epoch_) return;
+        epoch_ = newest->epoch;
+        move_to(newest->host, due);
+        settle(now);
+    }
+
+    void found_none(Due& due) {
+        net::finish(common_.lobby.attempt_failed(why_not_.value_or(
+                        Failure{errc::unreachable, Effect::none,
+                                common_.servers.shown() + ": no sentinel answers"})),
+                    due);
+    }
+
+    void move_to(const Host& host, Due& due) {
+        common_.lobby.connected();
+        if (master() != nullptr && master()->host() == host) return;
+        if (master() != nullptr) retire(*master(), due);
+        add(host, Node::Part::master);
+    }
+
+    /// They are asked no more, but tell when another one becomes the master.
+    void settle(Moment now) {
+        for (const auto& sentinel : informants_) {
+            if (sentinel->is_heard() && !nodes_.front()->is_in_trouble(now)) sentinel->dismiss();
+            sentinel->follow(now);
+        }
+    }
+
+    /// At once, for the old one may come back and still believe to be the master. Who it is now is
+    /// asked for.
+    void heard_of_switch(const Reply& message, Due& due) {
+        const auto deposed = deposed_in(message, common_.servers.master);
+        if (!deposed) return;
+        has_changed_ = true;
+        next_look_ = {};
+        if (master() != nullptr && master()->host() == *deposed) retire(*master(), due);
+    }
+
+    std::uint64_t epoch_ = 0;  ///< the highest of a configuration that was followed
+    Moment next_look_{};
+    bool has_changed_ = false;  ///< perhaps
+    bool looking_ = false;
+    std::vector<Named> named_;  ///< by those who have answered since it was last looked
+    std::optional<Moment> first_answer_;
+    std::optional<Failure> why_not_;
+};
+
+}  // namespace
+
+std::unique_ptr<Routes> sentinel_routes(Routes::Common common) {
+    return std::make_unique<SentinelRoutes>(std::move(common));
+}
+
+}  // namespace holdfast::inline v0::redis

@@ -1,0 +1,247 @@
+#include <array>
+#include <set>
+
+#include "faults/redis_faults.hpp"
+#include "servers/redis_cluster.hpp"
+#include "support/arena.hpp"
+#include "support/contender.hpp"
+#include "support/soak.hpp"
+#include "support/temporary_folder.hpp"
+
+/// Locks in a cluster whose slots move, and whose masters are lost.
+namespace holdfast::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// So long that a failover on a busy machine is over within it.
+constexpr const char* patiently = "request_timeout=30s";
+
+class RedisInACluster : public testing::Test {
+protected:
+    explicit RedisInACluster(const std::vector<std::string>& settings = {}) : cluster_(settings) {}
+
+    Client client(const std::string& parameters = patiently, ClientOptions options = {}) const {
+        return connect(cluster_.url(parameters), std::move(options));
+    }
+    /// The server that has the lock of this name.
+    RedisServer& server_of(const std::string& name) {
+        RedisServer* found = nullptr;
+        EXPECT_TRUE(await([&] {
+            for (std::size_t i = 0; i < RedisCluster::size; ++i) {
+                RedisServer& one = cluster_.server(i);
+                const auto role = ask_resp(one.port(), {"ROLE"});
+                if (!role.value_or("").starts_with("[master")) continue;
+                if (one.command({"KEYS", "*" + name + "*"}) != "[]") found = &one;
+            }
+            return found != nullptr;
+        }));
+        return *found;
+    }
+    std::string key_of(const std::string& name) {
+        const std::string keys = server_of(name).command({"KEYS", "*" + name + "*"});
+        return keys.substr(1, keys.find_first_of(",]") - 1);
+    }
+    /// A script may touch only what it has declared while a slot is being moved, or it is stopped
+    /// in its middle.
+    bool declares_all_keys() {
+        const auto hold = client().mutex("any", {.lease = long_lease}).acquire();
+        return !key_of("any").starts_with("{holdfast/any}");
+    }
+    RedisServer& another_master(const RedisServer& one) {
+        for (std::size_t i = 0; i < RedisCluster::masters; ++i) {
+            if (&cluster_.server(i) != &one) return cluster_.server(i);
+        }
+        throw std::logic_error("there is one master");
+    }
+    RedisServer& replica_of(const RedisServer& master) {
+        for (std::size_t i = 0; i < RedisCluster::masters; ++i) {
+            if (&cluster_.server(i) == &master) return cluster_.server(i + RedisCluster::masters);
+        }
+        throw std::logic_error("it is no master from the start");
+    }
+    void await_in_step(const RedisServer& master) {
+        const auto digest = [](const RedisServer& server) {
+            return server.command({"DEBUG", "DIGEST"});
+        };
+        ASSERT_TRUE(await([&] { return digest(master) == digest(replica_of(master)); }));
+    }
+
+    template <class Lose>
+    void expect_holder_and_waiter_to_go_on(Lose lose) {
+        const auto counting = std::make_shared<Counting>();
+        const Client ours = client(patiently, {.observer = counting});
+        auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+        Acquiring waiting(ours, "orders", {.lease = long_lease});
+        ASSERT_TRUE(await([&] { return waiters_of(ours, "orders") == 1; }));
+        RedisServer& old = server_of("orders");
+        await_in_step(old);
+        lose(old);
+        EXPECT_FALSE(client().mutex("orders").try_lock()) << "what it had is there still";
+        EXPECT_TRUE(hold.held());
+        EXPECT_EQ(hold.release(), Released::in_time);
+        auto next = waiting.get();
+        EXPECT_GT(next.fence(), hold.fence());
+        EXPECT_EQ(next.release(), Released::in_time);
+        EXPECT_EQ(counting->losses, 0);
+    }
+
+    RedisCluster cluster_;
+};
+
+TEST_F(RedisInACluster, LocksAreOnAllMastersAndListedFromAll) {
+    const Client ours = client();
+    std::vector<Hold> holds;
+    std::set<int> ports;
+    for (int i = 10; i < 30; ++i) {
+        const std::string name = "orders/" + std::to_string(i);
+        holds.push_back(ours.mutex(name, {.lease = long_lease}).acquire());
+        ports.insert(server_of(name).port());
+    }
+    EXPECT_EQ(ports.size(), RedisCluster::masters);
+    EXPECT_EQ(ours.inspect("orders/").size(), holds.size());
+    EXPECT_EQ(ours.inspect("orders/17").at(0).holders.size(), 1U);
+}
+
+TEST_F(RedisInACluster, AWaiterIsWokenByAReleaseOnWhicheverNode) {
+    const Client ours = client();
+    const Client others = client();
+    for (int i = 0; i < 12; ++i) {
+        const std::string name = "orders/" + std::to_string(i);
+        auto hold = others.mutex(name, {.lease = long_lease}).acquire();
+        Acquiring waiting(ours, name, {.lease = long_lease});
+        ASSERT_TRUE(await([&] { return waiters_of(others, name) == 1; }));
+        const auto start = Clock::now();
+        hold.release();
+        waiting.get().release();
+        // Far less than until it would look by itself.
+        EXPECT_LT(Clock::now() - start, 1s) << name;
+    }
+}
+
+TEST_F(RedisInACluster, AHolderAndAWaiterGoOnWhenTheirMasterIsKilled) {
+    expect_holder_and_waiter_to_go_on([&](RedisServer& master) { master.kill(); });
+}
+
+TEST_F(RedisInACluster, AHolderAndAWaiterGoOnWhenTheirMasterOnlyStandsStill) {
+    expect_holder_and_waiter_to_go_on([&](RedisServer& master) { master.pause(); });
+}
+
+TEST_F(RedisInACluster, AHolderAndAWaiterGoOnWhenAFailoverIsPlanned) {
+    expect_holder_and_waiter_to_go_on([&](RedisServer& master) {
+        RedisServer& replica = replica_of(master);
+        EXPECT_EQ(replica.command({"CLUSTER", "FAILOVER"}), "OK");
+        ASSERT_TRUE(await([&] { return replica.command({"ROLE"}).starts_with("[master"); }));
+    });
+}
+
+TEST_F(RedisInACluster, AHolderAndAWaiterGoOnWhenTheirSlotMoves) {
+    expect_holder_and_waiter_to_go_on(
+        [&](RedisServer& from) { cluster_.move_slot(key_of("orders"), another_master(from)); });
+}
+
+TEST_F(RedisInACluster, AnOldMasterThatWasOnlyPausedServesNobodyWhenItGoesOn) {
+    const Client ours = client();
+    auto before = ours.mutex("orders", {.lease = long_lease}).acquire();
+    RedisServer& old = server_of("orders");
+    await_in_step(old);
+    old.pause();
+    EXPECT_EQ(before.release(), Released::in_time);
+    auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+    old.resume();
+    EXPECT_FALSE(client().mutex("orders").try_lock());
+    ASSERT_TRUE(await([&] { return old.command({"ROLE"}).starts_with("[slave"); }, 60s));
+    EXPECT_TRUE(hold.held());
+    EXPECT_EQ(hold.release(), Released::in_time);
+}
+
+TEST_F(RedisInACluster, ASlotThatIsBeingMovedIsWaitedForAndNothingIsHalfDone) {
+    if (!declares_all_keys()) GTEST_SKIP() << "this layout does not declare all its keys";
+    const Client ours = client();
+    auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+    const int slot = cluster_.slot_of(key_of("orders"));
+    RedisServer& from = cluster_.server_of_slot(slot);
+    RedisServer& to = another_master(from);
+    cluster_.begin_moving(slot, from, to);
+    Acquiring waiting(ours, "orders", {.lease = long_lease});
+    EXPECT_FALSE(waiting.is_over(200ms));
+    cluster_.move_keys(slot, from, to);
+    EXPECT_FALSE(waiting.is_over(200ms));
+    cluster_.end_moving(slot, from, to);
+    EXPECT_EQ(hold.release(), Released::in_time);
+    waiting.get().release();
+    EXPECT_TRUE(await([&] { return ours.inspect("orders").empty(); }));
+}
+
+TEST_F(RedisInACluster, ASlotThatNobodyServesIsTold) {
+    for (std::size_t i = 0; i < RedisCluster::size; ++i) {
+        cluster_.server(i).command({"CONFIG", "SET", "cluster-require-full-coverage", "no"});
+    }
+    const Client ours = client("request_timeout=1s");
+    ours.mutex("orders").acquire().release();
+    auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+    const int slot = cluster_.slot_of(key_of("orders"));
+    RedisServer& server = cluster_.server_of_slot(slot);
+    hold.release();
+    server.flush();
+    for (std::size_t i = 0; i < RedisCluster::size; ++i) {
+        cluster_.server(i).command({"CLUSTER", "DELSLOTS", std::to_string(slot)});
+    }
+    const Error error = error_of([&] { return ours.mutex("orders").acquire(); });
+    EXPECT_EQ(error.code(), errc::unreachable) << error.what();
+    EXPECT_EQ(server.command({"CLUSTER", "ADDSLOTS", std::to_string(slot)}), "OK");
+    connect(cluster_.url(patiently)).mutex("orders").acquire().release();
+}
+
+TEST_F(RedisInACluster, SeveralLocksOverSeveralSlotsAreTakenOneAfterTheOther) {
+    const Client ours = client();
+    const std::vector<std::string> names{"a", "b", "c", "d", "e"};
+    auto one = client().mutex("c", {.lease = long_lease}).acquire();
+    auto all = std::async(std::launch::async, [&] { return ours.multi_lock(names).acquire(); });
+    ASSERT_TRUE(await([&] { return waiters_of(ours, "c") == 1; }));
+    EXPECT_TRUE(ours.inspect("d").empty()) << "nobody stands in a later line";
+    one.release();
+    all.get().release();
+    EXPECT_TRUE(await([&] { return ours.inspect().empty(); }));
+}
+
+/// One in which no failover happens while the machine is busy: that may lose what was answered
+/// last.
+class RedisReshard : public RedisInACluster {
+protected:
+    RedisReshard() : RedisInACluster({"cluster-node-timeout 15000"}) {}
+};
+
+/// Slots back and forth under eight processes that count.
+TEST_F(RedisReshard, ReshardingLosesNoHoldAndNoCount) {
+    if (!declares_all_keys()) GTEST_SKIP() << "this layout does not declare all its keys";
+    const auto time = std::chrono::seconds{rounds(5, 60)};
+    const TemporaryFolder folder;
+    const std::string arena_file = folder.path() / "arena";
+    const SharedArena arena(arena_file);
+    const Contenders contenders(cluster_.url(patiently));
+    std::vector<Child> running;
+    for (int i = 0; i < 8; ++i) running.push_back(contenders.busy("churn", arena_file, i));
+    ASSERT_TRUE(await([&] { return arena->ready == 8; }));
+    arena->go = true;
+    const int slot = cluster_.slot_of(key_of("churn"));
+    int moves = 0;
+    for (const auto end = Clock::now() + time; Clock::now() < end; ++moves) {
+        cluster_.move_slot(slot, another_master(cluster_.server_of_slot(slot)));
+    }
+    arena->stop = true;
+    for (Child& child : running) EXPECT_TRUE(ended_well(child, 100s));
+    std::uint64_t done = 0;
+    for (const auto& corner : arena->corners) {
+        done += corner.done;
+        EXPECT_EQ(corner.errors, 0U) << corner.last_error.data();
+    }
+    EXPECT_EQ(arena->old_fences, 0);
+    EXPECT_EQ(arena->meetings, 0);
+    std::cout << done << " holds while the slot moved " << moves << " times\n";
+    EXPECT_GT(done, 0U);
+    EXPECT_GT(moves, 0);
+}
+
+}  // namespace
+}  // namespace holdfast::test

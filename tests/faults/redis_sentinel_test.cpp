@@ -1,0 +1,243 @@
+#include <fstream>
+#include <future>
+
+#include "faults/lying_sentinel.hpp"
+#include "faults/redis_faults.hpp"
+#include "servers/redis_sentinels.hpp"
+#include "support/contender.hpp"
+#include "support/soak.hpp"
+#include "support/temporary_folder.hpp"
+
+/// A master that is lost while locks are held and waited for, and what its sentinels say of it.
+namespace holdfast::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// So long that a failover on a busy machine is over within it.
+constexpr const char* patiently = "request_timeout=30s";
+
+class RedisFailover : public testing::Test {
+protected:
+    Client client(const std::string& parameters = patiently, ClientOptions options = {}) const {
+        return connect(sentinels_.url(parameters), std::move(options));
+    }
+    /// Nothing that was answered can be lost by a failover any more.
+    void await_in_step() {
+        const auto digest = [](const RedisServer& server) {
+            return server.command({"DEBUG", "DIGEST"});
+        };
+        RedisServer& master = sentinels_.master();
+        ASSERT_TRUE(await([&] {
+            for (std::size_t i = 0; i < RedisSentinels::size; ++i) {
+                RedisServer& one = sentinels_.server(i);
+                if (one.runs() && digest(one) != digest(master)) return false;
+            }
+            return true;
+        }));
+    }
+    /// A hold, and one who waits for it, when the master is lost by `lose(master)`.
+    template <class Lose>
+    void expect_holder_and_waiter_to_go_on(Lose lose) {
+        const auto counting = std::make_shared<Counting>();
+        const Client ours = client(patiently, {.observer = counting});
+        auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+        Acquiring waiting(ours, "orders", {.lease = long_lease});
+        ASSERT_TRUE(await([&] { return waiters_of(ours, "orders") == 1; }));
+        await_in_step();
+        RedisServer& old = sentinels_.master();
+        lose(old);
+        EXPECT_FALSE(client().mutex("orders").try_lock()) << "what it had is there still";
+        EXPECT_NE(&sentinels_.master(), &old);
+        EXPECT_TRUE(hold.held());
+        EXPECT_EQ(hold.release(), Released::in_time);
+        auto next = waiting.get();
+        EXPECT_GT(next.fence(), hold.fence());
+        EXPECT_EQ(next.release(), Released::in_time);
+        EXPECT_EQ(counting->losses, 0);
+    }
+
+    RedisSentinels sentinels_;
+};
+
+TEST_F(RedisFailover, AHolderAndAWaiterGoOnWhenTheMasterIsKilled) {
+    expect_holder_and_waiter_to_go_on([&](RedisServer& master) { master.kill(); });
+}
+
+TEST_F(RedisFailover, AHolderAndAWaiterGoOnWhenTheMasterOnlyStandsStill) {
+    expect_holder_and_waiter_to_go_on([&](RedisServer& master) { master.pause(); });
+}
+
+TEST_F(RedisFailover, AHolderAndAWaiterGoOnWhenItIsPlanned) {
+    expect_holder_and_waiter_to_go_on([&](RedisServer&) { sentinels_.fail_over(); });
+}
+
+TEST_F(RedisFailover, AHoldThatTheNewMasterDoesNotHaveIsToldAsLost) {
+    const Client ours = client();
+    auto hold = ours.mutex("orders", {.lease = 3s}).acquire();
+    await_in_step();
+    RedisServer& old = sentinels_.master();
+    old.kill();
+    sentinels_.await_failover_from(old);
+    sentinels_.master().flush();
+    EXPECT_TRUE(await([&] { return hold.lost().stop_requested(); }));
+    EXPECT_EQ(hold.loss(), Loss::ended);
+}
+
+/// One who was served by the old master, and is still when that comes back.
+TEST_F(RedisFailover, AnOldMasterThatWasOnlyPausedServesNobodyWhenItGoesOn) {
+    const Client ours = client();
+    auto before = ours.mutex("orders", {.lease = long_lease}).acquire();
+    await_in_step();
+    RedisServer& old = sentinels_.master();
+    old.pause();
+    sentinels_.await_failover_from(old);
+    EXPECT_EQ(before.release(), Released::in_time);
+    auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+    EXPECT_GT(hold.fence(), before.fence());
+    old.resume();
+    // It believes to be the master, and to hold `before`, until a sentinel tells it.
+    EXPECT_FALSE(client().mutex("orders").try_lock());
+    EXPECT_EQ(ours.inspect("orders").at(0).holders.at(0).fence, hold.fence());
+    ASSERT_TRUE(await([&] { return old.command({"ROLE"}).starts_with("[slave"); }, 60s));
+    EXPECT_TRUE(hold.held());
+    EXPECT_EQ(hold.release(), Released::in_time);
+}
+
+/// Its socket has the news already when its owner looks again.
+TEST_F(RedisFailover, WhoLookedAwayMeanwhileDoesNotBelieveAnOldMasterThatGoesOn) {
+    const Client ours = client();
+    auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+    ASSERT_TRUE(await([&] {
+        ours.mutex("invoices").acquire().release();
+        return sentinels_.sentinel(0).command({"CLIENT", "LIST"}).find("name=holdfast") !=
+               std::string::npos;
+    }));
+    await_in_step();
+    RedisServer& old = sentinels_.master();
+    old.pause();
+    sentinels_.await_failover_from(old);
+    sentinels_.master().flush();
+    old.resume();
+    EXPECT_NE(hold.release(), Released::in_time) << "the old master would say so";
+}
+
+TEST_F(RedisFailover, AnOldMasterThatComesBackIsNotTakenForTheMaster) {
+    const Client ours = client();
+    RedisServer& old = sentinels_.master();
+    old.kill();
+    auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+    old.restart();
+    EXPECT_FALSE(client().mutex("orders").try_lock());
+    ASSERT_TRUE(await([&] { return old.command({"ROLE"}).starts_with("[slave"); }, 60s));
+    EXPECT_FALSE(client().mutex("orders").try_lock());
+    EXPECT_EQ(hold.release(), Released::in_time);
+}
+
+TEST_F(RedisFailover, ASentinelThatNamesAnOldMasterIsOutvotedByTheEpoch) {
+    RedisServer& old = sentinels_.master();
+    const LyingSentinel liar(old.port(), 0);
+    old.kill();
+    sentinels_.await_failover_from(old);
+    old.restart();
+    const auto servers = liar.address() + "," + sentinels_.sentinel(0).address() + "," +
+                         sentinels_.sentinel(1).address();
+    const Client ours = connect(sentinels_.url_at(servers, patiently));
+    auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+    EXPECT_FALSE(client().mutex("orders").try_lock()) << "they are at the same master";
+    EXPECT_GT(liar.questions(), 0);
+}
+
+TEST_F(RedisFailover, NobodyGoesBackToAnOlderEpochThoughTheOnlySentinelLeftSaysSo) {
+    RedisServer& old = sentinels_.master();
+    const LyingSentinel liar(old.port(), 0);
+    const auto servers = liar.address() + "," + sentinels_.sentinel(0).address() + "," +
+                         sentinels_.sentinel(1).address();
+    sentinels_.fail_over();
+    const Client ours = connect(sentinels_.url_at(servers, "request_timeout=2s"));
+    ours.mutex("orders").acquire().release();
+    for (std::size_t i = 0; i < RedisSentinels::size; ++i) sentinels_.sentinel(i).kill();
+    for (std::size_t i = 0; i < RedisSentinels::size; ++i) {
+        if (&sentinels_.server(i) != &old) sentinels_.server(i).kill();
+    }
+    old.command({"REPLICAOF", "NO", "ONE"});
+    const int asked = liar.questions();
+    const Error error = error_of([&] { return ours.mutex("orders").acquire(); });
+    EXPECT_EQ(error.code(), errc::unreachable) << error.what();
+    EXPECT_GT(liar.questions(), asked);
+    EXPECT_EQ(old.command({"KEYS", "{holdfast/later*"}), "[]");
+}
+
+TEST_F(RedisFailover, WithoutAnySentinelTheMasterIsUsedOnAndNewcomersAreTold) {
+    const Client ours = client();
+    auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+    for (std::size_t i = 0; i < RedisSentinels::size; ++i) sentinels_.sentinel(i).kill();
+    ours.mutex("invoices").acquire().release();
+    EXPECT_EQ(hold.release(), Released::in_time);
+    const auto start = Clock::now();
+    const Error error = error_of([&] { return client("request_timeout=500ms"); });
+    EXPECT_EQ(error.code(), errc::unreachable) << error.what();
+    expect_says(error, "sentinel 127.0.0.1:");
+    EXPECT_LT(Clock::now() - start, 3s);
+}
+
+TEST_F(RedisFailover, AMasterThatTheSentinelsDoNotKnowIsToldAtOnce) {
+    std::string url = sentinels_.url(patiently);
+    url.replace(url.find("mymaster"), 8, "another1");
+    const auto start = Clock::now();
+    const Error error = error_of([&] { return connect(url); });
+    EXPECT_EQ(error.code(), errc::bad_configuration) << error.what();
+    expect_says(error, "know no master of this name");
+    EXPECT_LT(Clock::now() - start, 5s);
+}
+
+/// From the moment that a replica is the master until somebody is admitted by it.
+TEST_F(RedisFailover, IsFollowedByAnAdmissionWithinASecond) {
+    const int times = rounds(3, 20);
+    std::vector<std::chrono::milliseconds> took;
+    const Client ours = client();
+    for (int i = 0; i < times; ++i) {
+        sentinels_.await_whole();
+        RedisServer& old = sentinels_.master();
+        old.kill();
+        auto admitted = std::async(std::launch::async, [&] {
+            ours.mutex("orders").acquire().release();
+            return Clock::now();
+        });
+        Clock::time_point promoted;
+        ASSERT_TRUE(await(
+            [&] {
+                for (std::size_t one = 0; one < RedisSentinels::size; ++one) {
+                    RedisServer& server = sentinels_.server(one);
+                    const auto role = ask_resp(server.port(), {"ROLE"});
+                    if (!role.value_or("").starts_with("[master")) continue;
+                    promoted = Clock::now();
+                    return true;
+                }
+                return false;
+            },
+            60s));
+        took.push_back(
+            std::chrono::duration_cast<std::chrono::milliseconds>(admitted.get() - promoted));
+        old.restart();
+    }
+    std::ranges::sort(took);
+    const auto median = took[took.size() / 2];
+    std::cout << "from the promotion to the next admission: " << median.count() << " ms (p50 of "
+              << times << "), " << took.back().count() << " ms at most\n";
+    EXPECT_LE(median, 1s);
+}
+
+TEST(RedisSentinelPasswords, AreThoseOfTheServersAndThoseOfTheSentinels) {
+    RedisSentinels sentinels({.password = "secret", .sentinel_password = "hidden"});
+    const TemporaryFolder folder;
+    const std::string file = folder.path() / "password";
+    std::ofstream(file) << "hidden\n";
+    connect(sentinels.url("sentinel_password_file=" + file)).mutex("orders").acquire().release();
+    const Error error = error_of([&] { return connect(sentinels.url()); });
+    EXPECT_EQ(error.code(), errc::bad_configuration) << error.what();
+    expect_says(error, "password");
+}
+
+}  // namespace
+}  // namespace holdfast::test

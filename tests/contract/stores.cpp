@@ -118,16 +118,8 @@ std::vector<StoreUnderTest> stores() {
         {.name = "redis",
          .make = make<SharedSite<RedisServer, &RedisServer::flush>>,
          .rounds = 200},
-        {.name = "redis_sentinel",
-         .make = make<RedisesSite<RedisSentinels>>,
-         .between_processes = true,
-         .notices_death = false,
-         .rounds = 100},
-        {.name = "redis_cluster",
-         .make = make<RedisesSite<RedisCluster>>,
-         .between_processes = true,
-         .notices_death = false,
-         .rounds = 100},
+        {.name = "redis_sentinel", .make = make<RedisesSite<RedisSentinels>>, .rounds = 100},
+        {.name = "redis_cluster", .make = make<RedisesSite<RedisCluster>>, .rounds = 100},
 #endif
 #ifdef HOLDFAST_STORE_MYSQL
         {.name = "mysql",

@@ -168,6 +168,31 @@ TEST_F(RedisFailover, NobodyGoesBackToAnOlderEpochThoughTheOnlySentinelLeftSaysS
     EXPECT_EQ(old.command({"KEYS", "{holdfast/later*"}), "[]");
 }
 
+/// The sentinels learn of a switch one after the other: who has heard of it does not believe those
+/// that have not.
+TEST(RedisSwitch, AMasterThatWasDeposedIsNotGoneBackToThoughASentinelStillNamesIt) {
+    const RedisServer deposed;
+    const RedisServer promoted;
+    LyingSentinel sentinel(deposed.port(), 5);
+    const Client ours =
+        connect("redis+sentinel://" + sentinel.address() + "/mymaster?request_timeout=1s");
+    ours.mutex("orders").acquire().release();
+    sentinel.tell_of_switch(deposed.port(), promoted.port());
+    ASSERT_TRUE(await([&] { return sentinel.has_told(); }));
+    // It may be sent before the news is read; what comes of it is not.
+    const Error error = error_of([&] { return ours.mutex("stock").acquire(); });
+    EXPECT_EQ(error.code(), errc::unreachable) << error.what();
+    sentinel.say(promoted.port(), 6);
+    auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+    EXPECT_TRUE(connect(deposed.url()).inspect("orders").empty());
+    EXPECT_EQ(connect(promoted.url()).inspect("orders").size(), 1U);
+    // It may be promoted again.
+    sentinel.say(deposed.port(), 7);
+    sentinel.tell_of_switch(promoted.port(), deposed.port());
+    ASSERT_TRUE(await([&] { return sentinel.has_told(); }));
+    ours.mutex("invoices").acquire().release();
+}
+
 TEST_F(RedisFailover, WithoutAnySentinelTheMasterIsUsedOnAndNewcomersAreTold) {
     const Client ours = client();
     auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();

@@ -124,6 +124,7 @@ public:
     Moment earliest(bool wanted) const override {
         Moment first = Moment::max();
         for (const auto& informant : informants_) first = std::min(first, informant->earliest());
+        if (looking_ && is_nobody_asked()) return BootClock::now();
         if (looking_) return accepted_ ? std::min(first, *accepted_ + grace) : first;
         if (is_look_wanted(BootClock::now(), wanted)) return std::min(first, next_look_);
         for (const auto& node : nodes_) first = std::min(first, node->in_trouble_at());
@@ -253,8 +254,7 @@ private:
     }
 
     void end_look(Moment now, Due& due) {
-        const bool all = std::ranges::none_of(
-            informants_, [](const auto& informant) { return informant->is_asked(); });
+        const bool all = is_nobody_asked();
         if (!all && !(accepted_ && now >= *accepted_ + grace)) return;
         looking_ = false;
         informants_.clear();

@@ -192,6 +192,11 @@ void Node::lost(Moment now, Due& due) {
     forget_flight();
 }
 
+void Node::refused(const Failure& why, Moment now, Due& due) {
+    lost(now, due);
+    net::finish(conversation_.attempt_failed(why), due);
+}
+
 void Node::forget_flight() {
     batch_sizes_.clear();
     group_sizes_.clear();

@@ -101,6 +101,8 @@ public:
     void serve(Moment now, Listening& listening, Due& due);
     /// The connection for requests is of no use any more.
     void lost(Moment now, Due& due);
+    /// The same, and whoever waits for another one is told why, should its time be up.
+    void refused(const Failure& why, Moment now, Due& due);
     /// What was submitted and not answered, as far as it may be sent again; both links are closed.
     std::vector<std::unique_ptr<Request>> dissolve(Due& due);
 

@@ -20,6 +20,11 @@ void Routes::retire(Node& node, Due& due) {
     nodes_.erase(found);
 }
 
+bool Routes::is_nobody_asked() const {
+    return std::ranges::none_of(informants_,
+                                [](const auto& informant) { return informant->is_asked(); });
+}
+
 void Routes::forget_retired() {
     std::erase_if(retired_, [](const auto& node) { return !node->is_pouring(); });
 }
@@ -47,7 +52,7 @@ public:
                                        Moment now, Due& due) override {
         constexpr auto pause = 50ms;
         if (redirection_of(error)) return failure_of(error, node.address());
-        if (node.is_connected()) node.lost(now, due);
+        if (node.is_connected()) node.refused(*request.trouble, now, due);
         request.not_before = now + pause;
         return std::nullopt;
     }

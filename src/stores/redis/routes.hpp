@@ -63,6 +63,8 @@ protected:
     Node& add(const Host& host, Node::Part part);
     /// Closes its links. What it was asked waits in the lobby again.
     void retire(Node& node, Due& due);
+    /// Whether all informants that were asked have answered, or failed to: perhaps at once.
+    bool is_nobody_asked() const;
     /// Those that were retired, and that nobody sends by any more.
     void forget_retired();
 

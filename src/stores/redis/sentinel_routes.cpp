@@ -117,7 +117,7 @@ public:
         constexpr auto pause = 20ms;
         if (redirection_of(error)) return failure_of(error, node.address());
         // A master that has become a replica: who is in its place, the sentinels will say.
-        if (node.is_connected()) node.lost(now, due);
+        if (node.is_connected()) node.refused(*request.trouble, now, due);
         request.not_before = now + pause;
         return std::nullopt;
     }
@@ -125,6 +125,7 @@ public:
     Moment earliest(bool wanted) const override {
         Moment first = Moment::max();
         for (const auto& sentinel : informants_) first = std::min(first, sentinel->earliest());
+        if (looking_ && is_nobody_asked()) return BootClock::now();
         if (looking_) return first_answer_ ? std::min(first, *first_answer_ + grace) : first;
         if (is_look_wanted(BootClock::now(), wanted)) return std::min(first, next_look_);
         return nodes_.empty() ? first : std::min(first, nodes_.front()->in_trouble_at());
@@ -174,9 +175,10 @@ private:
         const bool late = first_answer_ && now >= *first_answer_ + grace;
         if (!all && !late) return;
         looking_ = false;
+        std::erase_if(named_, [&](const Named& one) { return is_deposed(one); });
         const auto newest = std::ranges::max_element(named_, {}, &Named::epoch);
         if (newest == named_.end()) return found_none(due);
-        if (newest->epoch < epoch_) return;
+        if (newest->epoch < epoch_) return found_older(due);
         epoch_ = newest->epoch;
         move_to(newest->host, due);
         settle(now);
@@ -187,6 +189,15 @@ private:
                         Failure{errc::unreachable, Effect::none,
                                 common_.servers.shown() + ": no sentinel answers"})),
                     due);
+    }
+
+    void found_older(Due& due) {
+        net::finish(
+            common_.lobby.attempt_failed({errc::unreachable, Effect::none,
+                                          common_.servers.shown() +
+                                              ": its sentinels know an older state than this "
+                                              "client has seen; start it anew if they are new"}),
+            due);
     }
 
     void move_to(const Host& host, Due& due) {
@@ -210,11 +221,21 @@ private:
         const auto deposed = deposed_in(message, common_.servers.master);
         if (!deposed) return;
         has_changed_ = true;
+        // What they have answered so far, and who is still to answer, may be from before it.
+        looking_ = false;
         next_look_ = {};
+        deposed_ = Named{*deposed, epoch_};
+        for (const Named& one : named_) {
+            if (one.host == *deposed) deposed_->epoch = std::max(deposed_->epoch, one.epoch);
+        }
         if (master() != nullptr && master()->host() == *deposed) retire(*master(), due);
     }
+    bool is_deposed(const Named& one) const {
+        return deposed_ && one.host == deposed_->host && one.epoch <= deposed_->epoch;
+    }
 
-    std::uint64_t epoch_ = 0;  ///< the highest of a configuration that was followed
+    std::uint64_t epoch_ = 0;       ///< the highest of a configuration that was followed
+    std::optional<Named> deposed_;  ///< a master that is one no more, and up to which epoch it was
     Moment next_look_{};
     bool has_changed_ = false;  ///< perhaps
     bool looking_ = false;

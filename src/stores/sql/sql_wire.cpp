@@ -105,20 +105,21 @@ void SqlWire::serve(Moment now, Due& due) {
 }
 
 /// What somebody waits for goes first. Nobody waits for this: it ends with the server's own time
-/// limit, or with its connection.
+/// limit, or with its connection, and is never sent again.
 void SqlWire::forget_some() {
-    const bool at_leisure = outbox_.waiting().empty() && std::ranges::any_of(slots_, &Slot::idle);
+    const bool at_leisure = outbox_.waiting().empty() && !outbox_.is_held_back() &&
+                            std::ranges::any_of(slots_, &Slot::idle);
     if (!at_leisure || !forgetting_.is_due()) return;
     auto request = std::make_unique<Request>(
-        forgetting_.start(),
-        [this](const Answer& answer) {
-            const std::lock_guard guard(mutex_);
-            forgetting_.ended(answer.result);
-        },
-        Moment::max());
+        forgetting_.start(), [](const Answer&) {}, Moment::max());
     request->forgets = true;
     outbox_.submit(std::move(request));
     hand_out();
+}
+
+void SqlWire::forgot(Slot& slot, const Result<Reply>& result) {
+    forgetting_.ended(result);
+    slot.request.reset();
 }
 
 void SqlWire::serve_slot(Slot& slot, Moment now, Due& due) {
@@ -150,6 +151,7 @@ void SqlWire::take_reply(Slot& slot, Reply reply, Due& due) {
         slot.request->schema_made = true;
     }
     if (reply.error) return refused(slot, *reply.error, due);
+    if (slot.request->forgets) return forgot(slot, std::move(reply));
     if (slot.request->call.verb == "leave") forgetting_.left();
     net::finish(std::move(slot.request), std::move(reply), due);
 }
@@ -157,6 +159,10 @@ void SqlWire::take_reply(Slot& slot, Reply reply, Due& due) {
 void SqlWire::refused(Slot& slot, const ServerError& error, Due& due) {
     auto meaning = dialect_->meaning_of(error);
     Request& request = *slot.request;
+    if (request.forgets) {
+        if (meaning.remedy == Dialect::Remedy::reconnect) slot.session.reset();
+        return forgot(slot, std::move(meaning.failure));
+    }
     switch (meaning.remedy) {
         case Dialect::Remedy::schema:
             if (std::exchange(request.schema_made, true)) break;
@@ -188,10 +194,8 @@ void SqlWire::broken(Slot& slot, Moment now, Due& due) {
     if (backoff_.next() <= now) backoff_.failed(now);
     if (!slot.request) return net::finish(outbox_.attempt_failed(std::move(trouble)), due);
     slot.making_schema = false;
+    if (slot.request->forgets) return forgot(slot, std::move(trouble));
     slot.request->lost();
-    if (slot.request->forgets) {
-        return net::finish(std::move(slot.request), std::move(trouble), due);
-    }
     slot.request->trouble = std::move(trouble);
     outbox_.send_again(std::move(slot.request));
 }

@@ -79,6 +79,7 @@ private:
     void hand_out();
     void open_more(Moment now);
     void forget_some();
+    void forgot(Slot& slot, const Result<Reply>& result);
     void expire(Moment now, Due& due);
     void serve_pushes(Moment now, Due& due);
     void advance_pushes(Moment now, const Due& due);

@@ -10,14 +10,15 @@ END;
 
 -- Forgets resources that nobody contends for, once the clock alone makes the next fence larger, with
 -- the contenders that died there: those behind one id, up to another, but for what somebody is at. A
--- transaction of its own. Of a crowd of dead ones some hundreds go now, and their line with the last
--- of them.
+-- transaction of its own. Of crowds of dead ones some hundreds go now, and their line with the last
+-- of them; none where somebody has joined a hold just before that ended.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_forget_between(
     IN behind VARBINARY(33), IN up_to VARBINARY(33), IN now_is BIGINT, OUT forgotten BIGINT)
 SQL SECURITY INVOKER
 BEGIN
     DECLARE line_id BINARY(32);
     DECLARE line_crowd BIGINT;
+    DECLARE removed INT DEFAULT 0;
     DECLARE ended BOOLEAN DEFAULT FALSE;
     DECLARE idle CURSOR FOR SELECT id, crowd FROM holdfast_lines
         WHERE id > behind AND id <= up_to AND last_fence < now_is - 86400000000
@@ -31,9 +32,11 @@ BEGIN
     OPEN idle;
     each_one: LOOP
         FETCH idle INTO line_id, line_crowd;
-        IF ended THEN LEAVE each_one; END IF;
-        IF line_crowd > 0 THEN
+        IF ended OR removed >= 500 THEN LEAVE each_one; END IF;
+        IF line_crowd > 0 AND NOT EXISTS (SELECT 1 FROM holdfast_contenders
+                                          WHERE line = line_id AND lease_end > now_is) THEN
             DELETE FROM holdfast_contenders WHERE line = line_id AND lease_end <= now_is LIMIT 500;
+            SET removed = removed + ROW_COUNT();
         END IF;
         DELETE FROM holdfast_lines WHERE id = line_id
             AND NOT EXISTS (SELECT 1 FROM holdfast_contenders WHERE line = line_id);

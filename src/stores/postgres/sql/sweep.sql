@@ -7,8 +7,9 @@ $$;
 
 -- Forgets resources that nobody contends for, once the clock alone makes the next fence larger, with
 -- the contenders that died there. Passes over those that somebody is at. Whoever comes for one while
--- it is not locked yet is admitted, with a new fence: so it is not taken for an idle one then. Of a
--- crowd of dead ones some hundreds go now, and their line with the last of them.
+-- it is not locked yet is admitted, with a new fence: so it is not taken for an idle one then; and
+-- where somebody has joined a hold just before that ended, nobody is removed. Of a crowd of dead ones
+-- some hundreds go now, and their line with the last of them.
 CREATE OR REPLACE FUNCTION holdfast_1_forget_between(behind bytea, up_to bytea, now bigint)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -20,8 +21,11 @@ DECLARE
 BEGIN
     IF cardinality(idle) = 0 THEN RETURN 0; END IF;
     DELETE FROM holdfast_contenders WHERE (line, nonce) IN (
-        SELECT line, nonce FROM holdfast_contenders
-            WHERE line = ANY (idle) AND lease_end <= now LIMIT 500);
+        SELECT line, nonce FROM holdfast_contenders dead
+            WHERE line = ANY (idle) AND lease_end <= now
+                AND NOT EXISTS (SELECT FROM holdfast_contenders living
+                                WHERE living.line = dead.line AND living.lease_end > now)
+            LIMIT 500);
     DELETE FROM holdfast_lines WHERE id = ANY (idle)
         AND NOT EXISTS (SELECT FROM holdfast_contenders WHERE line = id);
     GET DIAGNOSTICS forgotten = ROW_COUNT;

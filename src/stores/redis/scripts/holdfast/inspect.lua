@@ -49,6 +49,7 @@ if which ~= 'w' then
         return { line.capacity, line.fairness, holders, waiters, 'h' .. cursor }
     end
 end
-if line.waiters > 0 then cursor = scan(line.records, cursor) end
+-- All of them may have gone since the page before.
+cursor = line.waiters > 0 and scan(line.records, cursor) or '0'
 local rest = cursor == '0' and '' or 'w' .. cursor
 return { line.capacity, line.fairness, holders, waiters, rest }

@@ -10,6 +10,8 @@ if before and before < microseconds then
     local line = redis.call('SET', line_key, 'q' .. clock .. clock .. clock .. entrant,
         'PX', lifetime, 'NX', 'GET')
     if not line then return microseconds end
+elseif before and before <= 9007199254740991 then
+    redis.call('SET', fence_key, last, 'PXAT', string.format('%.0f', before / 1000 + 86401000))
 else
-    redis.call('SET', fence_key, last)
+    redis.call('SET', fence_key, last) -- which is no fence
 end

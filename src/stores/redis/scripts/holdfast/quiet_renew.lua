@@ -7,7 +7,11 @@ local function take_fence(fence_key)
     local last = redis.call('SET', fence_key, clock, 'EX', '86401', 'GET')
     local before = tonumber(last or 0)
     if before and before < microseconds then return microseconds end
-    redis.call('SET', fence_key, last)
+    if before and before <= NEVER then
+        redis.call('SET', fence_key, last, 'PXAT', string.format('%.0f', before / 1000 + DAY + 1000))
+    else
+        redis.call('SET', fence_key, last) -- which is no fence
+    end
 end
 
 -- `rest` is what a lone line has behind the nonce, but for lease and serial.

@@ -181,7 +181,7 @@ bool RedisCluster::all_agree_on(int slot, const std::string& owner) const {
 
 void RedisCluster::flush() {
     for (const auto& server : servers_) {
-        if (server->command({"ROLE"}).starts_with("[master")) server->flush();
+        if (server->is_master()) server->flush();
     }
 }
 

@@ -118,8 +118,7 @@ RedisServer* RedisSentinels::agreed_master() {
         port = named;
     }
     for (const auto& server : servers_) {
-        if (server->port() == port && server->runs() &&
-            server->command({"ROLE"}).starts_with("[master")) {
+        if (server->port() == port && server->runs() && server->is_master()) {
             return server.get();
         }
     }

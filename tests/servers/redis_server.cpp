@@ -125,6 +125,10 @@ std::string RedisServer::user_in_url() const {
     return options_.password.empty() ? "" : ":" + options_.password + "@";
 }
 
+std::string RedisServer::role() const {
+    return ask(socket_path(), {"ROLE"}).value_or("");
+}
+
 std::string RedisServer::command(const std::vector<std::string>& words) const {
     auto answer = ask(socket_path(), words);
     if (!answer) {

@@ -43,6 +43,10 @@ public:
     std::string tls_url() const;  ///< trusts certificates().authority
     std::string socket_url() const;
 
+    /// Whether it says so. No answer is no: a sentinel that gives it another part closes all
+    /// connections.
+    bool is_master() const { return role().starts_with("[master"); }
+    bool is_replica() const { return role().starts_with("[slave"); }
     /// What it answers, as text: see to_text(). On a connection of its own by the Unix socket, as
     /// a user of its own who may do all, so it works whatever the test does to the others. Throws
     /// when the server does not answer.
@@ -55,6 +59,7 @@ public:
     void restart() override;
 
 private:
+    std::string role() const;
     std::vector<std::string> command_line() const override;
     bool serves() const override;
     void make_data() const override;

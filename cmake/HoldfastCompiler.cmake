@@ -11,7 +11,9 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   if(HOLDFAST_CCACHE)
     # Whatever the build folder: all sources have absolute paths, so it changes nothing, and what
     # one build has compiled the other (tests/install) need not.
-    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_NOHASHDIR=1 "${HOLDFAST_CCACHE}")
+    # The same for another clone of the tree. What is precompiled may be used from the cache too.
+    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_NOHASHDIR=1 "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}"
+      CCACHE_SLOPPINESS=pch_defines,time_macros "${HOLDFAST_CCACHE}")
   endif()
 endif()
 
@@ -42,4 +44,23 @@ function(holdfast_compiled_as_ours target)
     CXX_EXTENSIONS OFF
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
+# Most of the time of a build goes into headers that all sources of a folder include. With
+# HOLDFAST_AT_ONCE they are read once for several sources; without, as in every preset but those for
+# daily work, each source must include by itself what it needs.
+
+# holdfast_compiled_at_once(<target>): so few files at a time that one change is not dear
+function(holdfast_compiled_at_once target)
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ${HOLDFAST_AT_ONCE} UNITY_BUILD_BATCH_SIZE 6)
+endfunction()
+
+# holdfast_precompiled(<target> <header>...)
+function(holdfast_precompiled target)
+  if(HOLDFAST_AT_ONCE)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    # For ccache to see what is in them.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+  endif()
 endfunction()

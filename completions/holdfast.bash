@@ -6,7 +6,7 @@ _holdfast_options_of() {
     case $1 in
     run)
         printf '%s\n' -n --nb --nonblock -w --wait --timeout -E --conflict-exit-code -s --shared -x -e --exclusive \
-            -j --slots -c --command -o --close -S --store --lease --fairness --owner --reenter \
+            -j --slots -c --command -o --close -S --store --lease --fairness --owner --fenced --reenter \
             --on-lost -k --kill-after --max-time --leftovers --verbose -h --help
         ;;
     list | show) printf '%s\n' --json -S --store -h --help ;;

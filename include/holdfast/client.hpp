@@ -29,8 +29,8 @@ class Context;
 /// A contender, as a listing shows it.
 struct ContenderInfo {
     std::string owner;
-    /// 0 while it waits, or has not yet claimed what it was offered; and of a foreign one where the
-    /// store numbers nobody by itself (Redis).
+    /// 0 while it waits, or has not claimed what it was offered; of a foreign one where the store
+    /// numbers nobody by itself (Redis); and of all where it gives no fences (memcached).
     std::uint64_t fence = 0;
     std::chrono::milliseconds lease_left{0};  ///< negative: a foreign one's that never ends
     std::uint64_t weight = 0;
@@ -41,6 +41,8 @@ struct ContenderInfo {
     std::optional<std::chrono::milliseconds> age = std::nullopt;
     /// Contends for a lock that holdfast shares with other libraries, by one of those.
     bool foreign = false;
+    /// Has the lock, and is not merely offered it.
+    bool held = false;
 };
 
 /// A resource and its line, as a listing shows it.
@@ -93,8 +95,9 @@ public:
     /// hold is not touched. Its holder learns of it with its next renewal, a third of its lease at
     /// the latest, as Loss::ended, and may work on until then beside the next one: the fence is for
     /// that. May be repeated. Throws Error when the store cannot be asked.
-    /// Fence 0 ends the foreign holders without one that there are at this moment, and nobody who
-    /// came later. Whether and when such a holder learns of it depends on its own library.
+    /// Fence 0 ends the holders without one that there are at this moment, and nobody who came
+    /// later: foreign ones, and all where the store gives no fences. Whether and when a foreign one
+    /// learns of it depends on its own library.
     bool break_hold(std::string_view name, std::uint64_t fence) const;
 
     /// A new descriptor, the caller's to close, for a process that outlives this one and ends what

@@ -45,7 +45,8 @@ public:
 
     /// The number of this hold: strictly larger than that of every earlier hold of the resource.
     /// Give it to what the lock guards, so that it can refuse a late writer. Of a hold of several
-    /// resources: that of the first in name order.
+    /// resources: that of the first in name order. 0 where the store gives none (memcached), which
+    /// nothing may take for a fence; LockOptions::fenced refuses such a store.
     std::uint64_t fence() const noexcept;
     /// One fence for each resource, in the order of their names (see MultiLock::names()).
     const std::vector<std::uint64_t>& fences() const noexcept;

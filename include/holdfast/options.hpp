@@ -26,6 +26,8 @@ struct LockOptions {
     /// Join a hold that the same owner has already, in whichever process: same fence, no added
     /// weight. Set it only where parallel users of one owner need not exclude each other.
     bool reenter = false;
+    /// Refuse a store whose holds have no fence (memcached), instead of a hold with fence 0.
+    bool fenced = false;
 };
 
 /// How a client behaves.

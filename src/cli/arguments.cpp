@@ -77,7 +77,7 @@ void add_fence(CLI::App& subcommand, std::uint64_t& fence) {
     subcommand
         .add_option_function<std::string>(
             "--fence", [&](const std::string& text) { fence = fence_or_refuse(text); },
-            "The fence of the hold to be ended; 0: what another library holds")
+            "The fence of the hold to be ended; 0: what is held without one")
         ->option_text("N")
         ->required();
 }

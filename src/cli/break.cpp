@@ -26,8 +26,9 @@ struct BreakOptions {
 constexpr const char* break_examples = R"(Examples:
   holdfast show deploy                              first see who holds it, and with which fence
   holdfast break deploy --fence 1790000000000000    end that hold, and no later one
-  holdfast break deploy --fence 0                   end those that hold it by another library than
-                                                    holdfast (-S ...?layout=...) and have no fence
+  holdfast break deploy --fence 0                   end those that hold it without a fence: by
+                                                    another library than holdfast
+                                                    (-S ...?layout=...), or on memcached
 
 The next in line gets its turn at once. The holder is not asked: it learns of it with its next
 renewal, within a third of its lease, and may work on until then beside the next one. What it
@@ -51,27 +52,32 @@ std::string what_is_there(const ResourceInfo& resource) {
     const auto fences = fences_of(resource);
     if (fences.empty()) return resource.waiters.empty() ? "it is free" : "it is being passed on";
     if (fences == std::vector<std::uint64_t>{0}) {
-        return "it is held by another library, without a fence (--fence 0 ends that)";
+        const bool foreign = resource.holders.front().foreign;
+        return formatted("it is held{}, without a fence (--fence 0 ends that)",
+                         foreign ? " by another library" : "");
     }
     return formatted("it is held with fence {}", joined(fences, ", "));
 }
 
-/// Empty when it is not among them: it joined, or was admitted, only just now.
-std::string owner_of(const ResourceInfo& resource, std::uint64_t fence) {
+/// Null when it is not among them: it joined, or was admitted, only just now.
+const ContenderInfo* holder_of(const ResourceInfo& resource, std::uint64_t fence) {
     const auto holder = std::ranges::find(resource.holders, fence, &ContenderInfo::fence);
-    return holder == resource.holders.end() ? "" : " of " + holder->owner;
+    return holder == resource.holders.end() ? nullptr : &*holder;
 }
 
 std::string what_was_ended(const ResourceInfo& before, std::uint64_t fence) {
-    if (fence == 0) return "ended what another library held; it may not learn of it";
-    return formatted(
-        "ended the hold{} with fence {}; its holder learns of it within a third of its lease",
-        owner_of(before, fence), fence);
+    const ContenderInfo* const holder = holder_of(before, fence);
+    if (fence == 0 && (holder == nullptr || holder->foreign)) {
+        return "ended what another library held; it may not learn of it";
+    }
+    return formatted("ended the hold{}{}; its holder learns of it within a third of its lease",
+                     holder == nullptr ? "" : " of " + holder->owner,
+                     fence == 0 ? "" : formatted(" with fence {}", fence));
 }
 
 /// What to tell people who gave a fence that nobody has.
 std::string what_is_missing(std::uint64_t fence) {
-    if (fence == 0) return "nobody holds it by another library";
+    if (fence == 0) return "nobody holds it without a fence, as by another library";
     return formatted("no hold has fence {}", fence);
 }
 

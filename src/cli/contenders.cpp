@@ -30,7 +30,7 @@ std::vector<Listed> in_order(const ResourceInfo& resource) {
 }
 
 bool is_held(const ContenderInfo& holder) {
-    return holder.fence != 0 || holder.foreign;
+    return holder.held;
 }
 
 std::string show_fence(const ContenderInfo& contender) {

@@ -1,5 +1,7 @@
 #include "cli/loss.hpp"
 
+#include <string>
+
 #include "cli/format.hpp"
 #include "cli/output.hpp"
 
@@ -20,8 +22,8 @@ std::string_view reason_of_loss(const Hold& hold) {
 }
 
 void tell_loss(const Hold& hold, std::string_view reason, std::string_view consequence) {
-    say(formatted("{}: hold with fence {} lost ({}); {}", hold.name(), hold.fence(), reason,
-                  consequence));
+    const std::string fence = hold.fence() == 0 ? "" : formatted(" with fence {}", hold.fence());
+    say(formatted("{}: hold{} lost ({}); {}", hold.name(), fence, reason, consequence));
 }
 
 }  // namespace holdfast::cli

@@ -51,12 +51,17 @@ std::vector<std::string> names_in_order(const RunOptions& options) {
     return names;
 }
 
+/// Empty where the store gives none: nothing that the command could take for one.
+std::string fences_of(const Hold& hold, std::string_view between) {
+    return hold.fence() == 0 ? "" : joined(hold.fences(), between);
+}
+
 std::vector<std::string> variables_for(const Client& client, const Hold& hold,
                                        const RunOptions& options) {
     const std::string& owner = options.lock.owner.empty() ? client.owner() : options.lock.owner;
     return {
         formatted("HOLDFAST_NAME={}", joined(names_in_order(options), "\n")),
-        formatted("HOLDFAST_FENCE={}", joined(hold.fences(), "\n")),
+        "HOLDFAST_FENCE=" + fences_of(hold, "\n"),
         "HOLDFAST_OWNER=" + owner,
         "HOLDFAST_STORE=" + client.store(),
     };
@@ -224,8 +229,9 @@ int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pac
     }
     const Circumstances here{client, options, steps, signals, std::chrono::steady_clock::now()};
     while (Attempt hold = take(here)) {
-        steps.tell(formatted("{}: acquired with fence {}", options.all_names(),
-                             joined(hold->fences(), ", ")));
+        const std::string fences = fences_of(*hold, ", ");
+        steps.tell(formatted("{}: acquired {}", options.all_names(),
+                             fences.empty() ? "without a fence" : "with fence " + fences));
         if (const auto code =
                 Run(*hold, options, steps)
                     .of_command(variables_for(client, *hold, options), signals, pact, warden)) {

@@ -26,7 +26,8 @@ constexpr const char* run_examples = R"(Examples:
 
 The command finds HOLDFAST_NAME, HOLDFAST_FENCE, HOLDFAST_OWNER and HOLDFAST_STORE in its
 environment; with several names, one name and one fence a line, in the order of the names. Give
-the fence to what the lock guards, so that it can refuse a late writer.
+the fence to what the lock guards, so that it can refuse a late writer. On memcached there is none,
+and HOLDFAST_FENCE is empty.
 
 When the hold is lost, or holdfast itself is killed or stands still, the command is ended with all
 that it has started before the next one gets in. So is what it leaves behind when it ends by a TERM,
@@ -111,6 +112,8 @@ void add_lock(CLI::App& command, RunOptions& options) {
         ->check(CLI::IsMember({"fifo", "barging"}));
     command.add_option("--owner", options.lock.owner, "Who asks, in listings (host:pid:random)")
         ->option_text("ID");
+    command.add_flag("--fenced", options.lock.fenced,
+                     "Refuse a store that gives no fence (memcached)");
     command.add_flag("--reenter", options.lock.reenter,
                      "Join a hold of the same owner; the owner is --owner or $HOLDFAST_OWNER");
 }

@@ -21,6 +21,13 @@ std::unique_ptr<State> make(const std::shared_ptr<core::Context>& context,
         .lock = core::Lock(context, std::move(names), form, capacity, std::move(options))});
 }
 
+/// One that holds without a fence of ours: a foreign one, whatever number the server has for it, or
+/// anybody where the store has none to give. One that is offered a place has no fence either, and
+/// holds nothing.
+bool holds_unfenced(const Place& place, const Capabilities& store) {
+    return place.foreign || !store.fences;
+}
+
 ContenderInfo info(const Place& place, std::uint64_t capacity) {
     return {.owner = place.owner,
             .fence = place.fence,
@@ -34,14 +41,13 @@ ContenderInfo info(const Place& place, std::uint64_t capacity) {
 }
 
 std::vector<Ticket> tickets_of(const std::vector<Line>& lines, std::string_view resource,
-                               std::uint64_t fence) {
+                               std::uint64_t fence, const Capabilities& store) {
     std::vector<Ticket> tickets;
     for (const Line& line : lines) {
         if (line.resource != resource) continue;
         for (const Place& place : line.holders) {
-            // Nought is also the fence of one that is offered a place, which is no hold.
-            const bool meant = fence == 0 ? place.foreign : place.fence == fence;
-            if (meant) tickets.push_back(place.ticket);
+            if (fence == 0 ? holds_unfenced(place, store) : place.fence == fence)
+                tickets.push_back(place.ticket);
         }
     }
     return tickets;
@@ -53,7 +59,8 @@ bool end_holders(const core::Context& context, std::string_view name, std::uint6
     const auto lines = context.store().look_at(resource).get();
     if (!lines.ok()) core::throw_failure(name, lines.failure());
     bool ended = false;
-    for (const Ticket& ticket : tickets_of(lines.value(), resource, fence)) {
+    const auto tickets = tickets_of(lines.value(), resource, fence, context.store().capabilities());
+    for (const Ticket& ticket : tickets) {
         const auto stood = context.store().leave(ticket).get();
         if (!stood.ok()) core::throw_failure(name, stood.failure());
         if (stood.value().state == Standing::State::admitted) ended = true;
@@ -61,9 +68,12 @@ bool end_holders(const core::Context& context, std::string_view name, std::uint6
     return ended;
 }
 
-ResourceInfo info(const Line& line, std::string_view name) {
+ResourceInfo info(const Line& line, std::string_view name, const Capabilities& store) {
     ResourceInfo resource{.name = std::string(name), .holders = {}, .waiters = {}};
-    for (const Place& place : line.holders) resource.holders.push_back(info(place, line.capacity));
+    for (const Place& place : line.holders) {
+        resource.holders.push_back(info(place, line.capacity));
+        resource.holders.back().held = place.fence != 0 || holds_unfenced(place, store);
+    }
     for (const Place& place : line.waiters) resource.waiters.push_back(info(place, line.capacity));
     return resource;
 }
@@ -101,10 +111,11 @@ std::vector<ResourceInfo> Client::inspect(std::string_view prefix) const {
     context_->refuse_inherited("inspect");
     const auto lines = context_->store().inspect(context_->prefix() + std::string(prefix)).get();
     if (!lines.ok()) core::throw_failure("inspect", lines.failure());
+    const Capabilities store = context_->store().capabilities();
     std::vector<ResourceInfo> resources;
     resources.reserve(lines.value().size());
     for (const Line& line : lines.value()) {
-        resources.push_back(info(line, context_->name_of(line.resource)));
+        resources.push_back(info(line, context_->name_of(line.resource), store));
     }
     return resources;
 }
@@ -117,7 +128,7 @@ std::optional<ResourceInfo> Client::look_at(std::string_view name) const {
     if (!lines.ok()) core::throw_failure(name, lines.failure());
     const auto line = std::ranges::find(lines.value(), resource, &Line::resource);
     if (line == lines.value().end()) return std::nullopt;
-    return info(*line, name);
+    return info(*line, name, context_->store().capabilities());
 }
 
 bool Client::break_hold(std::string_view name, std::uint64_t fence) const {
@@ -155,8 +166,10 @@ const std::string& Client::store() const noexcept {
 
 void Client::throw_if_lost(const Hold& hold) {
     if (hold.held()) return;
-    throw Error(errc::lost, hold.name() + ": the hold (fence " + std::to_string(hold.fence()) +
-                                ") was lost while it was used; another holder may have run, check "
+    const std::string fence =
+        hold.fence() == 0 ? "" : " (fence " + std::to_string(hold.fence()) + ")";
+    throw Error(errc::lost, hold.name() + ": the hold" + fence +
+                                " was lost while it was used; another holder may have run, check "
                                 "what it guarded");
 }
 

@@ -155,14 +155,28 @@ void Contest::begin_waiting(std::optional<std::chrono::nanoseconds> look_again) 
 }
 
 /// Answers and pushes come by different ways: what is heard last may be older than what was heard
-/// before it. So a look is never put off; one that is too early costs a question.
+/// before it. So a look is never put off, one that is due least of all; one that is too early costs
+/// a question.
 void Contest::look_at(Moment moment) {
-    const bool is_due_earlier =
-        look_again_ != 0 && context_->clock().now() < look_at_ && look_at_ <= moment;
-    if (is_due_earlier) return;
+    {
+        const std::lock_guard guard(inbox_mutex_);
+        if (look_at_ && *look_at_ <= moment) return;
+        look_at_ = moment;
+    }
     context_->renewing().cancel(look_again_);
-    look_at_ = moment;
-    at(moment, Acquisition::Moved{Standing{.state = Standing::State::waiting}}, look_again_);
+    look_again_ = context_->renewing().at(moment, [weak = weak_from_this(), moment] {
+        if (const auto self = weak.lock()) self->look_is_due(moment);
+    });
+}
+
+/// Unless it is to look earlier by now: that is due too, or was.
+void Contest::look_is_due(Moment moment) {
+    {
+        const std::lock_guard guard(inbox_mutex_);
+        if (look_at_ != moment) return;
+        look_at_.reset();
+    }
+    post(Acquisition::Moved{Standing{.state = Standing::State::waiting}});
 }
 
 void Contest::watch_current() {

@@ -63,6 +63,7 @@ protected:
     void perform(Action action, Consume consume);
     void begin_waiting(std::optional<std::chrono::nanoseconds> look_again);
     void look_at(Moment moment);
+    void look_is_due(Moment moment);
     /// The end: a hold, or nothing left in line. `leave(tickets)` takes them out in the driver's
     /// way.
     template <class Leave>
@@ -104,13 +105,13 @@ private:
 
     std::mutex inbox_mutex_;
     std::vector<Event> inbox_;
+    std::optional<Moment> look_at_;  ///< until the alarm has called
 
     std::optional<std::stop_callback<PostStop>> stop_callback_;
     std::unique_ptr<Watch> watch_;
     std::optional<std::size_t> watched_index_;
     Alarm::Timer time_up_ = 0;
     Alarm::Timer look_again_ = 0;
-    Moment look_at_{};  ///< when that is due
 };
 
 /// One try on the caller's own thread, which does the store's I/O while it waits.

@@ -41,8 +41,9 @@ void check_lease(const std::string& name, std::chrono::milliseconds lease,
 void check_supported(const std::string& name, const Store& store, Form form,
                      const LockOptions& options) {
     const Capabilities can = store.capabilities();
+    const std::string why = can.because.empty() ? "" : "; " + std::string(can.because);
     const auto cannot = [&](const std::string& what) {
-        refuse(errc::not_supported, name, store.description() + " cannot do " + what);
+        refuse(errc::not_supported, name, store.description() + " cannot do " + what + why);
     };
     if (form == Form::permits && !can.permits) cannot("permits");
     if (form == Form::read_write && !can.shared) cannot("readers beside each other");
@@ -50,6 +51,7 @@ void check_supported(const std::string& name, const Store& store, Form form,
     if (options.fairness == Fairness::fifo && !can.fifo)
         cannot("fifo, it has no line; use barging");
     if (options.fairness == Fairness::barging && !can.barging) cannot("barging");
+    if (options.fenced && !can.fences) cannot("fences");
     const bool barging = options.fairness.value_or(can.default_fairness) == Fairness::barging;
     if (barging && form != Form::mutex && !can.barging_shares) {
         cannot("barging for readers and permits; use fifo");

@@ -27,12 +27,15 @@ struct Capabilities {
     bool permits = false;         ///< capacities other than all
     bool reenter = false;         ///< joins holds of one owner across processes
     bool enter_together = false;  ///< enter takes several contenders in one atomic request
+    bool fences = true;           ///< a hold's number rises; where not, it is always 0
     bool lengthens = true;        ///< a lease can become longer than the one it was entered with
     std::chrono::milliseconds longest_lease = std::chrono::hours{24};
     /// The longest lease of one reader beside others, where that is less.
     std::chrono::milliseconds longest_shared_lease = std::chrono::hours{24};
     /// What sets the limit of all, for a sentence: "the session that the servers grant".
     std::string_view longest_lease_is = {};
+    /// Why it cannot do the rest, and what can, for a sentence.
+    std::string_view because = {};
 };
 
 /// A bounded part of a sweep.

@@ -63,25 +63,32 @@ std::vector<Scheme> schemes() {
         {"memory", open_memory, {}},
 #endif
 #ifdef HOLDFAST_STORE_REDIS
-        {"redis", open_redis, {"layout", "password_file", "watchdog"}, {"plain", "redisson"}},
+        {"redis",
+         open_redis,
+         {"layout", "password_file", "replicas", "watchdog"},
+         {"plain", "redisson"}},
         {"rediss",
          open_redis,
-         {"layout", "password_file", "watchdog", "tls_ca", "tls_cert", "tls_key"},
+         {"layout", "password_file", "replicas", "watchdog", "tls_ca", "tls_cert", "tls_key"},
          {"plain", "redisson"}},
-        {"redis+unix", open_redis, {"layout", "password_file", "watchdog"}, {"plain", "redisson"}},
+        {"redis+unix",
+         open_redis,
+         {"layout", "password_file", "replicas", "watchdog"},
+         {"plain", "redisson"}},
         {"redis+sentinel",
          open_redis,
-         {"layout", "password_file", "sentinel_password_file", "sentinel_user", "watchdog"},
+         {"layout", "password_file", "replicas", "sentinel_password_file", "sentinel_user",
+          "watchdog"},
          {"plain", "redisson"}},
         {"rediss+sentinel",
          open_redis,
-         {"layout", "password_file", "sentinel_password_file", "sentinel_user", "watchdog",
-          "tls_ca", "tls_cert", "tls_key"},
+         {"layout", "password_file", "replicas", "sentinel_password_file", "sentinel_user",
+          "watchdog", "tls_ca", "tls_cert", "tls_key"},
          {"plain", "redisson"}},
-        {"redis+cluster", open_redis, {"layout", "password_file"}},
+        {"redis+cluster", open_redis, {"layout", "password_file", "replicas"}},
         {"rediss+cluster",
          open_redis,
-         {"layout", "password_file", "tls_ca", "tls_cert", "tls_key"}},
+         {"layout", "password_file", "replicas", "tls_ca", "tls_cert", "tls_key"}},
 #endif
 #ifdef HOLDFAST_STORE_ZOOKEEPER
         {"zookeeper", open_zookeeper, {"auth", "password_file", "tick"}},
@@ -92,6 +99,13 @@ std::vector<Scheme> schemes() {
 #ifdef HOLDFAST_STORE_ETCD
         {"etcd", open_etcd, {"password_file"}},
         {"etcds", open_etcd, {"password_file", "tls_ca", "tls_cert", "tls_key"}},
+#endif
+#ifdef HOLDFAST_STORE_MEMCACHED
+        {"memcached", open_memcached, {"layout", "password_file"}, {"plain"}},
+        {"memcacheds",
+         open_memcached,
+         {"layout", "password_file", "tls_ca", "tls_cert", "tls_key"},
+         {"plain"}},
 #endif
 #ifdef HOLDFAST_STORE_MYSQL
         {"mysql",

@@ -1,5 +1,6 @@
 """Who holds and who waits, and ending a hold: `holdfast list`, `show` and `break`."""
 
+import errno
 import os
 import pty
 import socket
@@ -158,7 +159,17 @@ class Output(OnALocalStore):
             [PROGRAM, *words], env=self.environment | variables, stdout=follower)
         os.close(follower)
         self.assertEqual((code, err), (0, ""))
-        return os.read(leader, 65536).decode()
+        return self.all_of(leader).decode()
+
+    def all_of(self, leader):
+        """What was written: a terminal hands it on in pieces, and ends with an error."""
+        pieces = []
+        try:
+            while piece := os.read(leader, 65536):
+                pieces.append(piece)
+        except OSError as error:
+            self.assertEqual(error.errno, errno.EIO)
+        return b"".join(pieces)
 
     def test_is_coloured_on_a_terminal(self):
         for words in (["list"], ["show", "a"]):

@@ -53,7 +53,7 @@ class ReachingRedis(OnASite):
         # Whoever is gone cannot send scripts to a server that has never seen them.
         self.assertEqual(self.call("run", "warm", "--", "true")[0], 0)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            with self.subTest(number), StoppingRelay(self.server, b"EVALSHA") as relay:
+            with self.subTest(number), StoppingRelay(self.server, b"FCALL") as relay:
                 wrapper = self.start("run", "-S", relay.url("?request_timeout=60s"), "a", "--", "true")
                 self.assertTrue(relay.stopped.wait(20))
                 began = time.monotonic()

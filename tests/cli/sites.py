@@ -187,6 +187,27 @@ class ZookeeperOfOthers(Zookeeper):
         return lambda: process.communicate("\n", timeout=20)
 
 
+class Memcached(Site):
+    """Without a line, a fence and a list: its tests are its own."""
+
+    SCHEME = "memcached"
+    WRONG_URLS = (
+        ("?layout=hashed", ("'hashed'", "holdfast or plain")),
+        ("?speed=1", ("'speed'", "layout", "password_file")),
+        ("/1", ("databases",)),
+        ("?connect_timeout=soon", ("connect_timeout",)),
+    )
+
+    @staticmethod
+    def start():
+        from memcached_server import MemcachedServer
+        return MemcachedServer()
+
+
+class MemcachedPlain(Memcached):
+    PARAMETERS = "?layout=plain"
+
+
 class Database(Site):
     USER = "app"
     WRONG_PASSWORD = NO_PASSWORD = "check user, password"

@@ -20,7 +20,7 @@ TEST_P(Breaking, FreesThePlaceAndAdmitsTheNextAtOnceWithALargerFence) {
 }
 
 TEST_P(Breaking, TellsTheHolderThatItEnded) {
-    auto hold = client_.mutex("orders", {.lease = 1500ms}).acquire();
+    auto hold = client_.mutex("orders", {.lease = 3s}).acquire();
     std::atomic<bool> told{false};
     const std::stop_callback on_loss(hold.lost(), [&] { told = true; });
     ASSERT_TRUE(administrator_.break_hold("orders", hold.fence()));
@@ -42,7 +42,7 @@ TEST_P(Breaking, IsToldWithinAThirdOfTheLease) {
 }
 
 TEST_P(Breaking, WithAWrongFenceEndsNothing) {
-    const Hold hold = client_.mutex("orders", {.lease = 1500ms}).acquire();
+    const Hold hold = client_.mutex("orders", {.lease = 3s}).acquire();
     EXPECT_FALSE(administrator_.break_hold("orders", hold.fence() + 1));
     EXPECT_FALSE(administrator_.break_hold("orders", hold.fence() - 1));
     EXPECT_EQ(holders("orders"), 1U);
@@ -84,7 +84,7 @@ TEST_P(Breaking, DoesNotEndOneThatIsOfferedThePlace) {
 }
 
 TEST_P(Breaking, EndsOneOfSeveralPermitsAndLeavesTheOthers) {
-    auto semaphore = client_.semaphore("pool", 3, {.lease = 1500ms});
+    auto semaphore = client_.semaphore("pool", 3, {.lease = 3s});
     const Hold first = semaphore.acquire();
     const Hold second = semaphore.acquire(2);
     ASSERT_TRUE(administrator_.break_hold("pool", second.fence()));
@@ -99,7 +99,7 @@ TEST_P(Breaking, EndsOneOfSeveralPermitsAndLeavesTheOthers) {
 
 TEST_P(Breaking, EndsEverybodyWhoJoinedTheHold) {
     if (!can().reenter) GTEST_SKIP() << GetParam().name << " knows no re-entry";
-    const LockOptions joining{.lease = 1500ms, .owner = "build", .reenter = true};
+    const LockOptions joining{.lease = 3s, .owner = "build", .reenter = true};
     auto mutex = client_.mutex("orders", joining);
     const Hold first = mutex.acquire();
     const Hold second = another_client().mutex("orders", joining).acquire();
@@ -111,7 +111,7 @@ TEST_P(Breaking, EndsEverybodyWhoJoinedTheHold) {
 }
 
 TEST_P(Breaking, OneResourceOfSeveralLosesTheHoldOfThemAll) {
-    auto hold = client_.multi_lock({"a", "b"}, {.lease = 1500ms}).acquire();
+    auto hold = client_.multi_lock({"a", "b"}, {.lease = 3s}).acquire();
     ASSERT_TRUE(administrator_.break_hold("b", hold.fences()[1]));
     EXPECT_TRUE(await([&] { return hold.lost().stop_requested(); }));
     EXPECT_FALSE(hold.held());
@@ -121,7 +121,7 @@ TEST_P(Breaking, OneResourceOfSeveralLosesTheHoldOfThemAll) {
 }
 
 TEST_P(Breaking, AgainDoesNotTouchTheNextHold) {
-    const Hold first = client_.mutex("orders", {.lease = 1500ms}).acquire();
+    const Hold first = client_.mutex("orders", {.lease = 3s}).acquire();
     ASSERT_TRUE(administrator_.break_hold("orders", first.fence()));
     const Hold second = another_client().mutex("orders").acquire();
     EXPECT_FALSE(administrator_.break_hold("orders", first.fence()));
@@ -130,7 +130,7 @@ TEST_P(Breaking, AgainDoesNotTouchTheNextHold) {
 }
 
 TEST_P(Breaking, OnesOwnHoldIsNoExceptionToTheRule) {
-    const Hold hold = client_.mutex("orders", {.lease = 1500ms}).acquire();
+    const Hold hold = client_.mutex("orders", {.lease = 3s}).acquire();
     EXPECT_TRUE(client_.break_hold("orders", hold.fence()));
     EXPECT_TRUE(await([&] { return hold.loss() == Loss::ended; }));
 }

@@ -173,7 +173,7 @@ TEST_P(BadInput, AnOversizedOwnerIsRefused) {
 
 TEST_P(BadInput, AnUnknownParameterIsRefusedNamingTheKnownOnes) {
     try {
-        connect(site_->url() + "?leese=3s");
+        connect(site_->url_with("leese=3s"));
         ADD_FAILURE();
     } catch (const Error& error) {
         EXPECT_EQ(error.code(), errc::bad_configuration);
@@ -183,7 +183,7 @@ TEST_P(BadInput, AnUnknownParameterIsRefusedNamingTheKnownOnes) {
 }
 
 TEST_P(BadInput, APrefixKeepsNamesApart) {
-    const auto staging = connect(site_->url() + "?prefix=staging/");
+    const auto staging = connect(site_->url_with("prefix=staging/"));
     const Hold hold = staging.mutex("orders").acquire();
     EXPECT_EQ(hold.name(), "orders");
     EXPECT_TRUE(client_.mutex("orders").try_lock());

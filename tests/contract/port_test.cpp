@@ -194,7 +194,8 @@ TEST_P(Port, AWaiterWhoseLeaseEndsIsNeverAdmitted) {
     ASSERT_TRUE(await([&] { return standing(waiter.ticket).state == State::gone; }));
     leave(holder.ticket);
     EXPECT_EQ(renew(waiter.ticket).state, State::gone);
-    EXPECT_EQ(renew(last.ticket).state, State::admitted);
+    // A client that knows of the end before its server does takes it out beside all else.
+    EXPECT_TRUE(await([&] { return renew(last.ticket).state == State::admitted; }));
 }
 
 TEST_P(Port, ADelayedEnterIsRefusedAfterTheLeaveThatLookedForIt) {

@@ -44,7 +44,7 @@ TEST_P(Reentry, AnotherThreadOfARecursiveMutexWaits) {
 }
 
 TEST_P(Reentry, ALostHoldIsNotEnteredAgain) {
-    auto mutex = client_.recursive_mutex("orders", {.lease = 1500ms});
+    auto mutex = client_.recursive_mutex("orders", {.lease = 3s});
     mutex.lock();
     break_holders("orders");
     ASSERT_TRUE(await([&] { return !mutex.hold().held(); }));

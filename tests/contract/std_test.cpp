@@ -141,7 +141,7 @@ TEST_P(Standard, AnyThreadMayUnlock) {
 }
 
 TEST_P(Standard, ThreadsQueueOnTheObjectUntilItsUnlockAlsoAfterALoss) {
-    auto mutex = client_.mutex("orders", {.lease = 1500ms});
+    auto mutex = client_.mutex("orders", {.lease = 3s});
     mutex.lock();
     break_holders("orders");
     ASSERT_TRUE(await([&] { return !mutex.hold().held(); }));

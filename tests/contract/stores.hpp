@@ -15,6 +15,10 @@ class Site {
 public:
     virtual ~Site() = default;
     virtual std::string url() const = 0;
+    /// The same with one parameter more.
+    std::string url_with(const std::string& parameter) const {
+        return url() + (url().find('?') == std::string::npos ? '?' : '&') + parameter;
+    }
     /// The same for a process that will die or stand still, where how soon that is noticed is a
     /// matter of the URL. It allows leases of up to a second.
     virtual std::string url_of_mortals() const { return url(); }

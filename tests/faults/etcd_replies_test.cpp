@@ -152,6 +152,28 @@ TEST_F(EtcdReplies, APredecessorThatGoesBeforeItIsWatchedIsNoticed) {
     EXPECT_TRUE(second.get().held());
 }
 
+TEST_F(EtcdReplies, OneThatFindsItselfAdmittedTellsThoseBehindIt) {
+    const auto taking = [](Client client, std::uint32_t permits) {
+        return Acquiring([client, permits](const std::stop_token& stop) {
+            return client.semaphore("orders", 3, {.lease = 30s}).acquire(permits, stop);
+        });
+    };
+    const auto user = client("&connect_timeout=10s&request_timeout=20s");
+    user.mutex("warm", {.lease = 30s}).acquire().release();
+    auto all_three = rival().semaphore("orders", 3, long_lived()).acquire(3);
+    const Ambush ambush(proxy_, asking(EtcdVerb::enter), {Verdict::drop_reply, Verdict::hold});
+    auto ahead = taking(user, 2);
+    // It is in line, does not know it, and asks again.
+    ASSERT_TRUE(ambush.await_seen(2));
+    ASSERT_TRUE(await_waiters("orders", 1));
+    auto behind = taking(rival(), 1);
+    ASSERT_TRUE(await_waiters("orders", 2));
+    EXPECT_EQ(all_three.release(), Released::in_time);
+    proxy_.pass();
+    EXPECT_TRUE(ahead.get().held());
+    EXPECT_TRUE(behind.is_over(5s)) << "before it looks with its renewal";
+}
+
 TEST_F(EtcdReplies, AKeyIsUsedAgain) {
     const auto user = client();
     auto mutex = user.mutex("orders", long_lived());

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <array>
 #include <set>
 
 #include "faults/redis_faults.hpp"
 #include "servers/redis_cluster.hpp"
+#include "stores/open_store.hpp"
 #include "support/arena.hpp"
 #include "support/contender.hpp"
 #include "support/soak.hpp"
@@ -53,6 +55,13 @@ protected:
             if (&cluster_.server(i) == &master) return cluster_.server(i + RedisCluster::masters);
         }
         throw std::logic_error("it is no master from the start");
+    }
+    /// As one does whose enter was not answered.
+    void leave_a_tombstone(const std::string& name) {
+        const auto store = open_store(cluster_.url(patiently)).store;
+        const Wire::Interest serves = store->wire().interest();
+        const Ticket unanswered{"holdfast/" + name, {{std::byte{1}}}, ""};
+        EXPECT_TRUE(store->leave(unanswered).get().ok());
     }
     void await_in_step(const RedisServer& master) {
         const auto digest = [](const RedisServer& server) {
@@ -162,6 +171,34 @@ TEST_F(RedisInACluster, ASlotThatIsBeingMovedIsWaitedForAndNothingIsHalfDone) {
     EXPECT_FALSE(waiting.is_over(200ms));
     cluster_.end_moving(slot, from, to);
     EXPECT_EQ(hold.release(), Released::in_time);
+    waiting.get().release();
+    EXPECT_TRUE(await([&] { return ours.inspect("orders").empty(); }));
+}
+
+TEST_F(RedisInACluster, ALineThatHasAllItsKeysIsNotHalfMovedOnWhileItsSlotIsBeingMoved) {
+    const Client ours = client();
+    auto permits = ours.semaphore("orders", 3, {.lease = long_lease});
+    auto first = permits.acquire();
+    auto second = permits.acquire();
+    auto third = ours.semaphore("orders", 3, {.lease = long_lease});
+    Acquiring waiting([&](const std::stop_token& stop) { return third.acquire(3, stop); });
+    ASSERT_TRUE(await([&] { return waiters_of(ours, "orders") == 1; }));
+    const std::string line = key_of("orders").substr(0, key_of("orders").find("orders") + 6);
+    leave_a_tombstone("orders");
+    const std::string keys = server_of("orders").command({"KEYS", line + "*"});
+    ASSERT_EQ(std::ranges::count(keys, ','), 4) << "with its bucket's fence, all six: " << keys;
+    const int slot = cluster_.slot_of(line);
+    RedisServer& from = cluster_.server_of_slot(slot);
+    RedisServer& to = another_master(from);
+    cluster_.begin_moving(slot, from, to);
+    auto releasing = std::async(std::launch::async, [&] { return first.release(); });
+    EXPECT_EQ(releasing.wait_for(200ms), std::future_status::timeout);
+    auto releasing_too = std::async(std::launch::async, [&] { return second.release(); });
+    EXPECT_FALSE(waiting.is_over(200ms));
+    cluster_.move_keys(slot, from, to);
+    cluster_.end_moving(slot, from, to);
+    EXPECT_EQ(releasing.get(), Released::in_time);
+    EXPECT_EQ(releasing_too.get(), Released::in_time);
     waiting.get().release();
     EXPECT_TRUE(await([&] { return ours.inspect("orders").empty(); }));
 }

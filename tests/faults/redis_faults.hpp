@@ -86,7 +86,10 @@ inline bool is(Verb verb, std::string_view request) {
     if (words.size() < 2) return false;
     for (const RedisLayout& layout : redis_layouts()) {
         const redis::Script script(layout.*verb);
-        if (words[1] == script.digest() || words[1] == script.text()) return true;
+        for (const std::string& way :
+             {script.function(), script.digest(), std::string(script.text())}) {
+            if (words[1] == way) return true;
+        }
     }
     return false;
 }
@@ -134,22 +137,32 @@ inline void expect_nobody_left(const RedisServer& server, std::chrono::seconds l
     EXPECT_TRUE(lines.value().empty());
 }
 
-/// How many scripts the server has run.
-inline std::size_t scripts_run(const RedisServer& server) {
+/// How often the server was asked to run this command, in scripts too.
+inline std::size_t calls_of(const RedisServer& server, const std::string& command) {
     const std::string statistics = server.command({"INFO", "commandstats"});
-    const std::string_view before = "cmdstat_evalsha:calls=";
+    const std::string before = "cmdstat_" + command + ":calls=";
     const auto found = statistics.find(before);
     return found == std::string::npos ? 0 : std::stoul(statistics.substr(found + before.size()));
 }
 
-/// So that each verb is one request.
+/// How many scripts it was asked to run, in whatever way.
+inline std::size_t scripts_run(const RedisServer& server) {
+    return calls_of(server, "fcall") + calls_of(server, "evalsha") + calls_of(server, "eval");
+}
+
+/// So that each verb is one request, as a function or by its digest.
 inline void load_scripts(const RedisServer& server) {
+    const auto load = [&](std::string_view text) {
+        server.command({"FUNCTION", "LOAD", "REPLACE", redis::Script(text).library()});
+        server.command({"SCRIPT", "LOAD", std::string(text)});
+    };
     for (const RedisLayout& layout : redis_layouts()) {
         for (const Verb verb : {&RedisLayout::enter, &RedisLayout::standing, &RedisLayout::renew,
                                 &RedisLayout::leave, &RedisLayout::inspect}) {
-            server.command({"SCRIPT", "LOAD", std::string(layout.*verb)});
+            load(layout.*verb);
         }
     }
+    load(redis::scripts::holdfast_together);
 }
 
 /// The verbs of the port, one at a time.

@@ -1,7 +1,13 @@
 #include <algorithm>
+#include <fstream>
 #include <sstream>
 
-#include "faults/redis_faults.hpp"
+#include "faults/redis_replicated.hpp"
+#include "servers/redis_cluster.hpp"
+#include "servers/redis_sentinels.hpp"
+#include "support/acquiring.hpp"
+#include "support/contender.hpp"
+#include "support/temporary_folder.hpp"
 
 /// Users of the server with the rights of docs/stores/redis.md, and with one of them missing.
 namespace holdfast::test {
@@ -12,13 +18,15 @@ using State = Standing::State;
 /// As the documentation has them; `orders` for the names of the locks in the layouts of others.
 std::string documented_rights(const std::string& layout) {
     if (layout == "holdfast") {
-        return "~{holdfast/* &holdfast:* +eval +evalsha +time +get +set +del +hmget +hset +hdel "
+        return "~{holdfast/* &holdfast:* +fcall +function|load +eval +evalsha +time +get +set +del "
+               "+hmget +hset +hdel "
                "+hgetall +hscan +hlen +pexpireat +zadd +zrange +zrem +zcard +zscore "
                "+zremrangebyscore +publish +subscribe +ping +echo +scan +client|setname "
                "+client|id";
     }
     const std::string plain =
-        "~orders* ~holdfast_* &__redis__:invalidate +eval +evalsha +time +get +set +getex +del "
+        "~orders* ~holdfast_* &__redis__:invalidate +fcall +function|load +eval +evalsha +time "
+        "+get +set +getex +del "
         "+pexpire +pttl +subscribe +ping +echo +scan +client|setname +client|id +client|tracking";
     if (layout == "plain") return plain;
     return plain +
@@ -26,13 +34,31 @@ std::string documented_rights(const std::string& layout) {
            "+publish +spublish";
 }
 
+std::vector<std::string> words_in(const std::string& text) {
+    std::istringstream words(text);
+    return {std::istream_iterator<std::string>(words), {}};
+}
+
+/// As the documentation has them for `holdfast`, and more.
+Words making_user(const std::string& more) {
+    Words words{"ACL", "SETUSER", "alice", "reset", "on", ">secret"};
+    for (const auto& right : words_in(documented_rights("holdfast") + " " + more)) {
+        words.push_back(right);
+    }
+    return words;
+}
+
 class RedisRights : public testing::TestWithParam<RedisLayout> {
 protected:
     RedisRights() { load_scripts(server_); }
 
-    std::vector<std::string> rights() const {
-        std::istringstream words(documented_rights(GetParam().name));
-        return {std::istream_iterator<std::string>(words), {}};
+    std::vector<std::string> rights() const { return words_in(documented_rights(GetParam().name)); }
+    /// Those that were enough before scripts were functions.
+    std::vector<std::string> rights_without_functions() const {
+        auto some = rights();
+        std::erase(some, "+fcall");
+        std::erase(some, "+function|load");
+        return some;
     }
     void make_user(const std::vector<std::string>& rights) const {
         Words words{"ACL", "SETUSER", "alice", "reset", "on", ">secret"};
@@ -133,6 +159,14 @@ protected:
         server_.flush();
     }
 
+    void expect_nothing_is_half_written(std::vector<std::string> rights,
+                                        const std::string& missing) {
+        SCOPED_TRACE("without " + missing);
+        std::erase(rights, missing);
+        make_user(rights);
+        use_all_verbs();
+    }
+
     RedisServer server_;
     std::vector<std::string> refusals_;
 };
@@ -162,15 +196,103 @@ TEST_P(RedisRights, WhatTheDocumentationListsIsEnoughToWaitAndBeWoken) {
 
 TEST_P(RedisRights, WithoutOneOfThemNothingIsHalfWritten) {
     for (const std::string& missing : rights()) {
-        // Without these there are no scripts at all, or no connection.
+        if (missing == "+echo") continue;  // without it there is no connection
+        expect_nothing_is_half_written(rights(), missing);
+    }
+}
+
+TEST_P(RedisRights, WithoutFunctionsAndOneOfThemNothingIsHalfWritten) {
+    for (const std::string& missing : rights_without_functions()) {
+        // Without these there are no scripts at all then.
         if (missing == "+eval" || missing == "+evalsha" || missing == "+echo") continue;
+        expect_nothing_is_half_written(rights_without_functions(), missing);
+    }
+}
+
+TEST_P(RedisRights, NoneOfThoseForFunctionsIsNeeded) {
+    for (const std::string missing : {"+fcall", "+function|load"}) {
         SCOPED_TRACE("without " + missing);
+        server_.command({"FUNCTION", "FLUSH"});
+        server_.command({"SCRIPT", "FLUSH"});
         auto some = rights();
         std::erase(some, missing);
         make_user(some);
         use_all_verbs();
-        if (HasFailure()) return;
+        EXPECT_EQ(testing::PrintToString(refusals_), "{}");
     }
+}
+
+TEST_P(RedisRights, ThoseOfBeforeThereWereFunctionsAreEnoughForEveryVerb) {
+    server_.command({"SCRIPT", "FLUSH"});
+    make_user(rights_without_functions());
+    use_all_verbs();
+    EXPECT_EQ(testing::PrintToString(refusals_), "{}");
+}
+
+/// From one client to the other, and looked at.
+void hand_over(const Client& ours, const Client& theirs) {
+    auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+    Acquiring waiting(theirs, "orders", {.lease = long_lease});
+    ASSERT_TRUE(await([&] { return waiters_of(ours, "orders") == 1; }));
+    ASSERT_EQ(hold.release(), Released::in_time);
+    EXPECT_GT(waiting.get().fence(), hold.fence());
+}
+
+TEST(RedisRightsWithSentinels, WhatTheDocumentationListsIsEnoughAlsoForAFailover) {
+    RedisSentinels servers;
+    std::string sentinels;
+    for (std::size_t i = 0; i < RedisSentinels::size; ++i) {
+        ASSERT_EQ(servers.server(i).command(making_user("+role")), "OK");
+        RedisSentinel& sentinel = servers.sentinel(i);
+        ASSERT_EQ(sentinel.command({"ACL", "SETUSER", "bob", "reset", "on", ">hidden",
+                                    "+sentinel|master", "+sentinel|get-master-addr-by-name",
+                                    "+subscribe", "+ping", "&+switch-master"}),
+                  "OK");
+        sentinels += (sentinels.empty() ? "" : ",") + sentinel.address();
+    }
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "password") << "hidden\n";
+    const std::string url = "redis+sentinel://alice:secret@" + sentinels + "/" +
+                            RedisSentinels::master_name + "?request_timeout=60s&sentinel_user=bob" +
+                            "&sentinel_password_file=" + (folder.path() / "password").string();
+    const Client ours = connect(url);
+    hand_over(ours, connect(url));
+    servers.fail_over();
+    hand_over(ours, connect(url));
+}
+
+TEST(RedisRightsWithReplicas, WhatTheDocumentationListsIsEnoughAndWithoutOneOfThemThatIsTold) {
+    Replicated servers;
+    const auto use = [&] {
+        const Client ours =
+            connect("redis://alice:secret@127.0.0.1:" + std::to_string(servers.master().port()) +
+                    "?replicas=all&request_timeout=60s");
+        ours.mutex("orders").acquire().release();
+    };
+    for (const std::string missing : {"role", "info", "wait"}) {
+        ASSERT_EQ(servers.master().command(making_user("+role +info +wait")), "OK");
+        use();
+        servers.master().command({"ACL", "SETUSER", "alice", "-" + missing});
+        EXPECT_EQ(error_of(use).code(), errc::bad_configuration) << missing;
+        // What was not confirmed may be there still.
+        servers.master().flush();
+    }
+}
+
+TEST(RedisRightsInACluster, WhatTheDocumentationListsIsEnoughAlsoForASlotThatMoves) {
+    RedisCluster servers;
+    for (std::size_t i = 0; i < RedisCluster::size; ++i) {
+        ASSERT_EQ(servers.server(i).command(making_user("+cluster|info +cluster|slots +asking")),
+                  "OK");
+    }
+    std::string url = servers.url("request_timeout=60s");
+    url.insert(url.find("//") + 2, "alice:secret@");
+    const Client ours = connect(url);
+    hand_over(ours, connect(url));
+    const std::string key = line_key("holdfast/orders");
+    RedisServer& from = servers.server_of(key);
+    servers.move_slot(key, &from == &servers.server(0) ? servers.server(1) : servers.server(0));
+    hand_over(ours, connect(url));
 }
 
 }  // namespace

@@ -206,6 +206,22 @@ TEST_F(RedisFailover, WithoutAnySentinelTheMasterIsUsedOnAndNewcomersAreTold) {
     EXPECT_LT(Clock::now() - start, 3s);
 }
 
+TEST_F(RedisFailover, ASilentlyDeadConnectionToASentinelIsMadeAnew) {
+    FaultProxy proxy(sentinels_.sentinel(0).port());
+    const Client ours = connect(
+        sentinels_.url_at("127.0.0.1:" + std::to_string(proxy.port()), "request_timeout=1s"));
+    auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+    // One that waits, so that somebody listens.
+    Acquiring waiting(ours, "orders", {.lease = long_lease});
+    ASSERT_TRUE(await([&] { return waiters_of(ours, "orders") == 1; }));
+    const std::size_t before = proxy.connections();
+    proxy.black_hole();
+    EXPECT_TRUE(proxy.await_connections(before + 1));
+    proxy.pass();
+    EXPECT_EQ(hold.release(), Released::in_time);
+    waiting.get().release();
+}
+
 TEST_F(RedisFailover, AMasterThatTheSentinelsDoNotKnowIsToldAtOnce) {
     std::string url = sentinels_.url(patiently);
     url.replace(url.find("mymaster"), 8, "another1");

@@ -40,6 +40,7 @@ public:
     }
     std::string leftovers() const override { return leftovers_of(its_server_); }
     void end_sessions() override {
+        its_server_.command({"FUNCTION", "FLUSH"});
         its_server_.command({"SCRIPT", "FLUSH"});
         for (const char* type : {"normal", "pubsub"}) {
             its_server_.command({"CLIENT", "KILL", "TYPE", type});

@@ -120,7 +120,8 @@ TEST_P(Replies, ALeaveWhoseReplyIsLostIsNotTakenForALoss) {
 TEST_P(Replies, ARenewalWhoseReplyIsLostCostsNothing) {
     const Ambush lost =
         ambush(SeenVerb::renew, {Verdict::drop_reply, Verdict::cut_before, Verdict::cut_after});
-    auto hold = ours_.mutex("orders", brief()).acquire();
+    // Long enough to connect anew several times, on a machine that does much else.
+    auto hold = ours_.mutex("orders", {.lease = 4 * GetParam().brief}).acquire();
     EXPECT_TRUE(lost.await_seen(6));
     EXPECT_TRUE(hold.held());
     EXPECT_FALSE(hold.lost().stop_requested());
@@ -412,7 +413,7 @@ TEST_P(LateClaims, AnOldCopyOfAClaimThatLandsAfterTheLeaveIsNoGhost) {
 
 TEST_P(LateClaims, AnOldRenewalThatLandsAfterTheLeaveRecreatesNothing) {
     const Ambush first = ambush(SeenVerb::renew, {Verdict::hold});
-    auto hold = ours_.mutex("orders", {.lease = 1500ms}).acquire();
+    auto hold = ours_.mutex("orders", {.lease = 6s}).acquire();
     ASSERT_TRUE(first.await_seen(1));
     network().cut();
     EXPECT_EQ(hold.release(), Released::in_time);

@@ -96,8 +96,9 @@ TEST_P(SqlForgetting, AClientWithOneThreadStaysWithOneConnection) {
     database_->plant_idle_lines(1000);
     for (int i = 0; i < 300; ++i) client.mutex("work").acquire().release();
     EXPECT_LT(lines(), 1000);
-    // A second one is made where a step takes longer than a moment: on a busy machine one may.
-    EXPECT_LE(std::stoi(database_->sessions()), 2);
+    // One more is made where a step takes longer than a moment: on a busy machine one may, now and
+    // then. One for each step would be as many as there may be, which is four.
+    EXPECT_LE(std::stoi(database_->sessions()), 3);
 }
 
 }  // namespace

@@ -77,8 +77,9 @@ public:
             bool any = false;
             for (const Change& change : changes(fault)) any = change.make_in(changed) || any;
             if (!any) continue;
-            const auto digest = server_->command({"SCRIPT", "LOAD", changed});
-            (*planted)[redis::Script(text).digest()] = digest;
+            const redis::Script broken(changed);
+            server_->command({"FUNCTION", "LOAD", broken.library()});
+            (*planted)[redis::Script(text).function()] = broken.function();
         }
         if (planted->empty()) throw std::runtime_error("nothing was planted");
         faulty_ = std::make_unique<FaultProxy>(server_->port());

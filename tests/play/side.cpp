@@ -124,6 +124,10 @@ Heard Side::heard_of_leaving(const Nonce& nonce, const Result<Standing>& result)
     Heard told = heard(nonce, result);
     // Who waits in its own process alone was nowhere.
     if (!rules_.in_line && told.words == "waiting ") told.words = "gone ";
+    // Not each store says which fence it had.
+    std::erase_if(told.standings, [](const auto& one) {
+        return one.second.state == State::admitted && one.second.fence == 0;
+    });
     return told;
 }
 

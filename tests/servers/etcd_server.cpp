@@ -75,7 +75,7 @@ std::vector<std::string> EtcdServer::command_line() const {
         "--bcrypt-cost=4",
         "--logger=zap",
         "--log-level=warn",
-        "--log-outputs=" + file("log").string()};
+        "--log-outputs=stderr"};
     if (options_.tls) {
         const Certificate& own = certificates().server;
         words.push_back("--cert-file=" + own.certificate.string());
@@ -90,7 +90,8 @@ std::vector<std::string> EtcdServer::command_line() const {
         words.insert(words.end(), {"--heartbeat-interval=60", "--election-timeout=600"});
     }
     words.insert(words.end(), options_.flags.begin(), options_.flags.end());
-    return words;
+    // What its older parts say does not go where the log goes.
+    return logged(std::move(words));
 }
 
 std::string EtcdServer::url_through(int port) const {

@@ -29,7 +29,8 @@ void make_template(const std::filesystem::path& target) {
 }  // namespace
 
 MariadbServer::MariadbServer(MariadbOptions options)
-    : ServerProcess("mariadbd"), options_(std::move(options)) {
+    : ServerProcess("mariadbd", options.durable ? Medium::disk : Medium::quickest),
+      options_(std::move(options)) {
     make_and_start();
     await_serving();
 }

@@ -44,7 +44,8 @@ void make_template(const std::filesystem::path& target) {
 }  // namespace
 
 PostgresServer::PostgresServer(PostgresOptions options)
-    : ServerProcess("postgres"), options_(std::move(options)) {
+    : ServerProcess("postgres", options.durable ? Medium::disk : Medium::quickest),
+      options_(std::move(options)) {
     if (options_.tls) {
         const Certificate& own_certificate = certificates().server;
         std::filesystem::copy_file(own_certificate.certificate, file("server.crt"));

@@ -31,8 +31,10 @@ std::filesystem::path quickest_folder() {
 
 }  // namespace
 
-ServerProcess::ServerProcess(std::string program)
-    : program_(std::move(program)), folder_(quickest_folder()) {}
+ServerProcess::ServerProcess(std::string program, Medium medium)
+    : program_(std::move(program)),
+      folder_(medium == Medium::disk ? std::filesystem::temp_directory_path() : quickest_folder()) {
+}
 
 ServerProcess::~ServerProcess() {
     kill();

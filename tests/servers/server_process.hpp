@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -48,7 +49,12 @@ public:
     const std::filesystem::path& folder() const { return folder_.path(); }
 
 protected:
-    explicit ServerProcess(std::string program);
+    /// Where its data is.
+    enum class Medium : std::uint8_t {
+        quickest,
+        disk,  ///< for what is measured: a write that a server waits for is to cost what it does
+    };
+    explicit ServerProcess(std::string program, Medium medium = Medium::quickest);
 
     virtual std::vector<std::string> command_line() const = 0;
     /// Whether it answers as one that is ready.

@@ -32,6 +32,13 @@ std::unique_ptr<ProxyProtocol> postgres_protocol();
 /// have one call at a time.
 std::unique_ptr<ProxyProtocol> http2_protocol();
 
+/// Of meta commands, and of the little that goes before them.
+std::unique_ptr<ProxyProtocol> memcached_protocol();
+
+/// What a request asks of memcached; nothing where it is none of these.
+enum class MemcachedVerb { add, replace, remove, look };
+std::optional<MemcachedVerb> memcached_verb(std::string_view request);
+
 /// The kind of a request to ZooKeeper, by its number in the protocol; nothing for the one that
 /// opens a connection.
 enum class ZookeeperVerb {

@@ -120,7 +120,7 @@ private:
 };
 
 template <class Request>
-class UnaryCallOf final : public UnaryCall {
+class UnaryCallOf : public UnaryCall {
 public:
     using Response = typename Method<Request>::Response;
     using Answered = Callback<void(Answer<Response>)>;
@@ -144,14 +144,19 @@ public:
         due.push_back([self = shared_from_this(), this] { deliver(); });
     }
 
+protected:
+    Answer<Response> answer_or(std::optional<Failure> failure) {
+        const CallRefusal refusal = failure ? refusal_of(status) : CallRefusal::none;
+        Result<Response> result = failure ? Result<Response>(*std::move(failure))
+                                          : Result<Response>(std::move(response_));
+        return {{std::move(result), repeated, sent}, refusal};
+    }
+
 private:
     void deliver() {
-        const CallRefusal refusal = failure_ ? refusal_of(status) : CallRefusal::none;
-        Result<Response> result = failure_ ? Result<Response>(*std::move(failure_))
-                                           : Result<Response>(std::move(response_));
         // What it holds goes now, though the call itself may stay for a while.
         const Answered answered = std::move(answered_);
-        answered({{std::move(result), repeated, sent}, refusal});
+        answered(answer_or(std::move(failure_)));
     }
 
     const Request request_;

@@ -176,9 +176,10 @@ private:
         judge_last(protocol, line);
     }
 
+    /// Those behind it too, which may have to be told what it came to.
     void list_whole_line(Protocol& protocol) {
         messages::TxnRequest request;
-        *request.add_success() = list(last_start(), made_by_);
+        *request.add_success() = list(last_start());
         ask(protocol, std::move(request), &EnteringByKeys::listed_whole_line);
     }
     void listed_whole_line(Protocol& protocol, Answer answer) {
@@ -202,7 +203,7 @@ private:
     void take_out_behind(Protocol& protocol, const Entrant& own, const Neighbour& other) override {
         messages::TxnRequest request = deletion_of(own.incarnation());
         *request.add_compare() = made_by(other.node, other.order);
-        *request.add_failure() = list(last_start(), made_by_);
+        *request.add_failure() = list(last_start());
         ask(protocol, std::move(request), &EnteringByKeys::taken_out_behind);
     }
     void taken_out_behind(Protocol& protocol, Answer answer) {
@@ -268,7 +269,10 @@ private:
                 made_by_ = own->order;
                 return judged(protocol, entrant(i, made_by_), lines[i], seen_at_);
             }
-            add_admitted(protocol, i, own->order);
+            // Those behind it saw one that waits, or that was about to leave.
+            Entrant admitted = entrant(i, own->order);
+            protocol.lines.admitted_at_once(admitted, lines[i]);
+            add(protocol, std::move(admitted));
         }
         finish(protocol);
     }

@@ -232,40 +232,44 @@ void EtcdWire::finish(const std::shared_ptr<UnaryCall>& call, std::optional<Fail
     spent_.push_back(call);
 }
 
+/// Its answer is the wire's own: taken at once, for the wire may be gone when callbacks are called.
+class EtcdWire::UserProof final : public UnaryCallOf<messages::AuthenticateRequest> {
+public:
+    UserProof(EtcdWire& wire, Moment until, messages::AuthenticateRequest request)
+        : UnaryCallOf(wire, until, std::move(request), [](const auto&) {}), wire_(wire) {}
+
+    void finish(std::optional<Failure> failure, Due& due) override {
+        wire_.authenticated(answer_or(std::move(failure)), due);
+    }
+
+private:
+    EtcdWire& wire_;
+};
+
 void EtcdWire::authenticate(Moment now) {
     if (std::exchange(authenticating_, true)) return;
     token_.clear();
     messages::AuthenticateRequest request;
     request.set_name(cluster_.user.name);
     request.set_password(cluster_.user.password);
-    send(std::make_shared<UnaryCallOf<messages::AuthenticateRequest>>(
-             *this, now + cluster_.request_timeout, std::move(request),
-             [this](auto answer) { authenticated(std::move(answer)); }),
+    send(std::make_shared<UserProof>(*this, now + cluster_.request_timeout, std::move(request)),
          now);
 }
 
-void EtcdWire::authenticated(AnswerTo<messages::AuthenticateRequest> answer) {
-    Due due;
-    {
-        const Lock lock(mutex_);
-        authenticating_ = false;
-        known_ = answer.result.ok() || answer.refusal == CallRefusal::no_authority;
-        if (answer.result.ok()) token_ = answer.result.value().token();
-        if (!known_) {
-            // A password that is no longer right is not asked for again at once: each time costs
-            // the server a hash.
-            const Moment now = BootClock::now();
-            keep_alives_.refused(now);
-            watches_.refused(now);
-            for (const auto& call : std::exchange(outbox_, {})) {
-                call->trouble = answer.result.failure();
-                give_up(call, due);
-            }
-        }
+void EtcdWire::authenticated(const AnswerTo<messages::AuthenticateRequest>& answer, Due& due) {
+    authenticating_ = false;
+    known_ = answer.result.ok() || answer.refusal == CallRefusal::no_authority;
+    if (answer.result.ok()) token_ = answer.result.value().token();
+    if (known_) return;
+    // A password that is no longer right is not asked for again at once: each time costs the server
+    // a hash.
+    const Moment now = BootClock::now();
+    keep_alives_.refused(now);
+    watches_.refused(now);
+    for (const auto& call : std::exchange(outbox_, {})) {
+        call->trouble = answer.result.failure();
+        give_up(call, due);
     }
-    for (const auto& told : due) told();
-    // Whoever leads now has something to send.
-    interrupt();
 }
 
 void EtcdWire::keep_alive(std::int64_t lease, KeepAlives::Answered answered) {

@@ -89,8 +89,9 @@ private:
     void send_outbox(Moment now);
     bool may_send() const { return cluster_.user.name.empty() || known_; }
     bool may_send(const UnaryCall& call) const { return may_send() || call.proves_user; }
+    class UserProof;
     void authenticate(Moment now);
-    void authenticated(AnswerTo<messages::AuthenticateRequest> answer);
+    void authenticated(const AnswerTo<messages::AuthenticateRequest>& answer, Due& due);
     static void require_leader(grpc::ClientContext& context);
     void identify(grpc::ClientContext& context) const;
 

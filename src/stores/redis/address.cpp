@@ -57,6 +57,7 @@ void read_socket(const StoreUrl& url, Address& address) {
 void read_entrance(const StoreUrl& url, Address& address) {
     if (address.reach == Address::Reach::tls) net::read_tls(url, address);
     net::read_timeouts(url, address);
+    address.replicas = replicas_of(url);
     address.user = url.user;
     address.password = url.password;
     if (const auto path = url.text("password_file")) {

@@ -6,6 +6,7 @@
 
 #include "port/store_url.hpp"
 #include "stores/net/address.hpp"
+#include "stores/redis/replicas.hpp"
 
 namespace holdfast::inline v0::redis {
 
@@ -19,6 +20,8 @@ struct Address : net::Address {
     std::string user = {};
     std::string password = {};
     std::uint32_t database = 0;
+    /// How many of its replicas must confirm what makes a holder.
+    Replicas replicas = Replicas::none;
 };
 
 /// The servers of one store, as its URL names them.

@@ -28,7 +28,7 @@ bool is_numbers(const Reply& reply, std::size_t group) {
 /// are not of ours.
 constexpr std::int64_t lowest_fence = 1'000'000'000'000'000;
 
-/// Of one that is, or was, admitted: most are, and an array costs the server a tenth of all.
+/// Of one that is admitted: most are, and an array costs the server a tenth of all.
 bool is_fence(const Reply& reply) {
     return reply.kind == Reply::Kind::integer && reply.integer >= lowest_fence;
 }
@@ -92,9 +92,10 @@ Result<std::vector<Standing>> Answers::standings(const Reply& reply, std::size_t
 }
 
 Result<Standing> Answers::left(const Reply& reply) const {
-    if (is_fence(reply)) return standing_from(3, reply.integer, -1);
-    if (!is_numbers(reply, 2) || reply.elements.size() != 2) return not_ours();
-    return standing_from(reply.elements[0].integer, reply.elements[1].integer, -1);
+    if (reply.kind != Reply::Kind::integer || reply.integer < 0 || reply.integer > 3) {
+        return not_ours();
+    }
+    return standing_from(reply.integer, 0, -1);
 }
 
 Failure Answers::refused(const Reply& reply, std::span<const Contender> contenders) const {

@@ -245,6 +245,7 @@ private:
             Node& master = node_at(host_in(row.elements[2], asked));
             const auto first = owners_.begin() + row.elements[0].integer;
             std::fill(first, owners_.begin() + row.elements[1].integer + 1, &master);
+            master.knows_of_replicas(row.elements.size() - 3);
             for (std::size_t i = 3; i < row.elements.size(); ++i) {
                 replicas_.push_back(host_in(row.elements[i], asked));
             }

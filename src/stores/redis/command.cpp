@@ -23,7 +23,7 @@ std::string sha1(std::string_view text) {
 }
 
 /// Of an enter with names of usual length.
-constexpr std::size_t usual_size = 480;
+constexpr std::size_t usual_size = 640;
 
 /// "$13\r\n": comes before a word, and with a star before all words.
 constexpr std::size_t longest_header = 24;
@@ -58,14 +58,52 @@ std::string words_for(std::string_view command, std::string_view script) {
     return words;
 }
 
-void append_script(const Script& script, bool by_text, std::string& bytes) {
-    bytes += by_text ? words_for("EVAL", script.text()) : script.words();
+/// What a script's first line says of it: "#!lua flags=allow-oom" -> "allow-oom".
+std::string_view flags_in(std::string_view first_line) {
+    constexpr std::string_view before = " flags=";
+    const auto found = first_line.find(before);
+    return found == std::string_view::npos ? "" : first_line.substr(found + before.size());
+}
+
+/// The same as words of Lua: "'allow-oom'".
+std::string quoted(std::string_view flags) {
+    std::string words;
+    while (!flags.empty()) {
+        const auto comma = std::min(flags.find(','), flags.size());
+        words += "'" + std::string(flags.substr(0, comma)) + "', ";
+        flags.remove_prefix(std::min(comma + 1, flags.size()));
+    }
+    return words;
 }
 
 }  // namespace
 
 Script::Script(std::string_view text)
-    : text_(text), digest_(sha1(text)), words_(words_for("EVALSHA", digest_)) {}
+    : text_(text),
+      digest_(sha1(text)),
+      words_by_function_(words_for("FCALL", function())),
+      words_by_digest_(words_for("EVALSHA", digest_)) {}
+
+std::string Script::library() const {
+    const bool says_what_it_is = text_.starts_with("#!");
+    const auto end = says_what_it_is ? text_.find('\n') : 0;
+    return "#!lua name=" + function() + "\nredis.register_function{function_name='" + function() +
+           "', flags={" + quoted(flags_in(text_.substr(0, end))) +
+           "}, callback=function(KEYS, ARGV)\n" + std::string(text_.substr(end)) + "\nend}";
+}
+
+void Script::append_words(Way way, std::string& bytes) const {
+    switch (way) {
+        case Way::function:
+            bytes += words_by_function_;
+            break;
+        case Way::digest:
+            bytes += words_by_digest_;
+            break;
+        case Way::text:
+            bytes += words_for("EVAL", text_);
+    }
+}
 
 Script::Script(std::string_view text, const Script& together, std::string_view name,
                std::size_t keys)
@@ -106,6 +144,12 @@ Command& Command::operator<<(std::string_view word) {
     return *this;
 }
 
+Command& Command::join(std::string_view first, std::string_view second) {
+    char* const to = begin_word(first.size() + second.size());
+    end_word(std::ranges::copy(second, std::ranges::copy(first, to).out).out);
+    return *this;
+}
+
 Command& Command::operator<<(std::uint64_t number) {
     std::array<char, 20> digits;
     const auto end = std::to_chars(digits.begin(), digits.end(), number).ptr;
@@ -125,7 +169,7 @@ Command& Command::operator<<(const Nonce& nonce) {
 
 void Command::append_to(std::string& bytes) const {
     append_header(bytes, '*', words_ + (script_ == nullptr ? 0 : 2));
-    if (script_ != nullptr) append_script(*script_, brings_text_, bytes);
+    if (script_ != nullptr) script_->append_words(way_, bytes);
     bytes.append(bytes_.get(), size_);
 }
 
@@ -159,26 +203,33 @@ std::optional<std::string_view> Command::first_key() const {
 }
 
 const Script* Command::together() const noexcept {
-    return by_digest() && keys_ == script_->keys_together() ? script_->together() : nullptr;
+    const bool may = script_ != nullptr && keys_ == script_->keys_together();
+    return may ? script_->together() : nullptr;
 }
 
-void Command::append_together(std::span<const Command* const> commands, bool by_text,
-                              std::string& bytes) {
-    // The script's two words and the number of keys; in place of the number of keys that each of
-    // them has, its name.
-    std::size_t words = 3;
+Way Command::way_together(std::span<const Command* const> commands) {
+    Way way = Way::function;
+    for (const Command* command : commands) way = std::max(way, command->way_);
+    return way;
+}
+
+void Command::append_together(std::span<const Command* const> commands, std::string& bytes) {
+    // The script's two words, the number of keys and that of commands; in place of the number of
+    // keys that each of them has, its name.
+    std::size_t words = 4;
     std::size_t keys = 0;
     for (const Command* command : commands) {
         words += command->words_;
         keys += command->keys_;
     }
     append_header(bytes, '*', words);
-    append_script(*commands.front()->together(), by_text, bytes);
+    commands.front()->together()->append_words(way_together(commands), bytes);
     append_word(bytes, std::to_string(keys));
     for (const Command* command : commands) {
         bytes.append(command->bytes_.get() + command->keys_begin_,
                      command->bytes_.get() + command->keys_end_);
     }
+    append_word(bytes, std::to_string(commands.size()));
     for (const Command* command : commands) {
         bytes += command->script_->name();
         bytes.append(command->bytes_.get() + command->keys_end_,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -14,7 +15,14 @@
 
 namespace holdfast::inline v0::redis {
 
-/// A Lua script and the digest by which the server knows it.
+/// How a server is asked for a script; a later one works where an earlier one does not.
+enum class Way : std::uint8_t {
+    function,  ///< which it keeps, also over a restart, once it was given the library
+    digest,    ///< of a text that it has seen since its start
+    text,
+};
+
+/// A Lua script, and what a server knows it by.
 class Script {
 public:
     explicit Script(std::string_view text);
@@ -24,8 +32,12 @@ public:
 
     std::string_view text() const noexcept { return text_; }
     const std::string& digest() const noexcept { return digest_; }
-    /// The words that ask for it by its digest, as they are sent.
-    const std::string& words() const noexcept { return words_; }
+    /// Named by the digest, so that what another holdfast has left on the server is another one's.
+    std::string function() const { return "holdfast_" + digest_; }
+    /// The text as a library of that one function, as FUNCTION LOAD takes it.
+    std::string library() const;
+    /// Appends the words that ask for it, as they are sent.
+    void append_words(Way way, std::string& bytes) const;
     /// Null when it is run alone only.
     const Script* together() const noexcept { return together_; }
     /// Its name there, as it is sent.
@@ -35,7 +47,8 @@ public:
 private:
     std::string_view text_;
     std::string digest_;
-    std::string words_;
+    std::string words_by_function_;
+    std::string words_by_digest_;
     const Script* together_ = nullptr;
     std::string name_;
     std::size_t keys_together_ = 0;
@@ -47,7 +60,7 @@ public:
     Command(std::initializer_list<std::string_view> words) {
         for (const std::string_view word : words) *this << word;
     }
-    /// Runs a script, by its digest; so many keys come next. The script must outlive the command.
+    /// Runs a script; so many keys come next. The script must outlive the command.
     Command(const Script& script, std::size_t keys);
 
     Command& operator<<(std::string_view word);
@@ -55,11 +68,22 @@ public:
     Command& operator<<(std::uint64_t number);
     /// 32 hexadecimal digits.
     Command& operator<<(const Nonce& nonce);
+    /// One word, of two parts.
+    Command& join(std::string_view first, std::string_view second);
 
-    /// Brings the script's text along from now on: the server did not know its digest.
-    void by_text() noexcept { brings_text_ = true; }
-    /// Whether it still relies on what the server remembers.
-    bool by_digest() const noexcept { return script_ != nullptr && !brings_text_; }
+    /// Null when it runs none.
+    const Script* script() const noexcept { return script_; }
+    /// The server is asked for the script in this way from now on, if not in a later one.
+    void go_by(Way way) noexcept { way_ = std::max(way_, way); }
+    Way way() const noexcept { return way_; }
+
+    /// Its reply may say of a contender that it is admitted, with so many numbers for each.
+    Command& with_standings(std::size_t numbers_each) noexcept {
+        numbers_each_ = numbers_each;
+        return *this;
+    }
+    /// Nought: its reply makes nobody a holder.
+    std::size_t numbers_each() const noexcept { return numbers_each_; }
 
     void append_to(std::string& bytes) const;
     /// Its words, without those that name the script.
@@ -69,16 +93,18 @@ public:
 
     /// The script that can run it together with others; null when there is none.
     const Script* together() const noexcept;
-    /// Several that have the same, as one request. It answers with an array of what they would.
-    static void append_together(std::span<const Command* const> commands, bool by_text,
-                                std::string& bytes);
+    /// Several that have the same, as one request, in the latest way of them. It answers with an
+    /// array of what they would.
+    static void append_together(std::span<const Command* const> commands, std::string& bytes);
+    static Way way_together(std::span<const Command* const> commands);
 
 private:
     char* begin_word(std::size_t size);
     void end_word(char* end);
 
     const Script* script_ = nullptr;
-    bool brings_text_ = false;
+    Way way_ = Way::function;
+    std::size_t numbers_each_ = 0;
     std::size_t words_ = 0;  ///< without those that name the script
     std::size_t keys_ = 0;   ///< of a script
     // Where they begin and end.

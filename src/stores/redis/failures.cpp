@@ -71,6 +71,22 @@ bool is_unknown_script(std::string_view error) {
     return starts_with_word(error, "NOSCRIPT");
 }
 
+bool is_unknown_function(std::string_view error) {
+    return error.starts_with("ERR Function not found");
+}
+
+/// A missing right for a key, or for a command that the function uses, is worded otherwise.
+bool forbids_functions(std::string_view error) {
+    if (starts_with_word(error, "NOPERM")) {
+        return error.find("run the 'fcall' command") != std::string_view::npos;
+    }
+    return starts_with_word(error, "ERR") && error.find("nknown command") != std::string_view::npos;
+}
+
+bool is_lasting_refusal(std::string_view error) {
+    return starts_with_word(error, "NOPERM") || starts_with_word(error, "ERR");
+}
+
 bool is_elsewhere(std::string_view error) {
     constexpr std::array<std::string_view, 6> words{"READONLY", "MASTERDOWN", "MOVED",
                                                     "ASK",      "TRYAGAIN",   "CLUSTERDOWN"};

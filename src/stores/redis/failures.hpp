@@ -19,6 +19,12 @@ Failure refusal_of(std::string_view error, const Address& address);
 bool is_passing(std::string_view error);
 /// It has forgotten the script.
 bool is_unknown_script(std::string_view error);
+/// It has no function of that name.
+bool is_unknown_function(std::string_view error);
+/// The user may not call functions, or it knows of none.
+bool forbids_functions(std::string_view error);
+/// It will say the same as long as this connection lasts.
+bool is_lasting_refusal(std::string_view error);
 /// It does not serve this, or not just now: another server may, or the same one in a moment. It had
 /// no effect.
 bool is_elsewhere(std::string_view error);

@@ -79,8 +79,8 @@ public:
         for (const Contender& one : contenders) command << one.resource;
         command << (contenders.front().patience == Patience::wait ? "w" : "n");
         for (const Contender& one : contenders) {
-            command << one.nonce << who(one) << one.lease.count() << mode_of(one)
-                    << (one.reenter ? "1" : "0");
+            command << one.nonce << who(one) << one.lease.count();
+            command.join(mode_of(one), one.reenter ? "j" : "");
         }
         return command;
     }
@@ -105,8 +105,9 @@ public:
     Command leave(const Ticket& ticket, std::chrono::milliseconds tombstone) const override {
         Command command(leave_, 1);
         const bool named = !ticket.place.empty() && ticket.place.front() == by_value;
-        const auto value = named ? std::string_view(ticket.place).substr(1) : std::string_view();
-        return std::move(command << ticket.resource << ticket.nonce << tombstone.count() << value);
+        command << ticket.resource << ticket.nonce << tombstone.count();
+        if (named) command << std::string_view(ticket.place).substr(1);
+        return command;
     }
     Command inspect(const std::string& key, const std::string&) const override {
         Command command(inspect_, 1);

@@ -20,9 +20,6 @@ constexpr std::string_view tag_begin = "{holdfast/";
 constexpr std::size_t bucket_digits = 3;
 constexpr std::size_t tag_size = tag_begin.size() + bucket_digits + 1;
 
-/// The keys of a resource, which scripts are handed together: see layout.lua.
-constexpr std::size_t keys_of_one = 6;
-
 /// The bucket of a name, in hexadecimal digits: 4096 in all, by FNV-1a. All clients of a server
 /// must agree on it.
 void append_bucket(std::string_view resource, std::string& text) {
@@ -34,11 +31,18 @@ void append_bucket(std::string_view resource, std::string& text) {
     for (const unsigned shift : {8U, 4U, 0U}) text += "0123456789abcdef"[(hash >> shift) & 0xfU];
 }
 
-/// All keys of the resource that has this one for its line. A name has no # in it.
-void append_keys(Command& command, const std::string& line) {
-    command << line << line.substr(0, tag_size) + "#fence";
-    for (const char* const kind : {"#holders", "#waiters", "#order", "#left"}) {
-        command << line + kind;
+/// So many keys of a resource a script is handed: see layout.lua.
+constexpr std::size_t count_of(Handed handed) {
+    return handed == Handed::all ? 7 : 2;
+}
+
+/// Keys of the resource that has this one for its line. A name has no # in it.
+void append_keys(Command& command, std::string_view line, Handed handed) {
+    command << line;
+    command.join(line.substr(0, tag_size), "#fence");
+    if (handed == Handed::usual) return;
+    for (const char* const kind : {"#holders", "#waiters", "#order", "#left", "#"}) {
+        command.join(line, kind);
     }
 }
 
@@ -81,6 +85,8 @@ std::vector<Place> places_from(const std::string& resource, const Reply& reply) 
 
 class HoldfastLayout final : public Layout {
 public:
+    explicit HoldfastLayout(Handed handed) : handed_(handed) {}
+
     Capabilities capabilities() const override { return scripted::everything; }
     RedisWire::Pushes pushes() const override {
         return {.channel = std::string(channel_prefix) + client_};
@@ -97,17 +103,19 @@ public:
     }
 
     Command enter(std::span<const Contender> contenders) const override {
-        Command command(enter_, keys_of_one * contenders.size());
-        for (const Contender& one : contenders) append_keys(command, key_of(one.resource));
+        Command command(enter_, count_of(handed_) * contenders.size());
+        for (const Contender& one : contenders) append_keys(command, key_of(one.resource), handed_);
         for (const Contender& one : contenders) {
             // A key that ends in a millisecond is still there then.
             const auto lifetime = std::max<std::int64_t>(one.lease.count() - 1, 1);
             command << entrant(one) << lifetime << manner(one);
         }
+        command.with_standings(4);
         return command;
     }
     Command standing(const Ticket& ticket) const override {
         Command command = about(standing_, ticket);
+        command.with_standings(3);
         return std::move(command << ticket.nonce);
     }
     Command renew(std::span<const Ticket> tickets, std::span<const std::size_t> which,
@@ -115,6 +123,7 @@ public:
         Command command = about(renew_, tickets[which.front()]);
         command << extension.lease.count() << extension.serial;
         for (const std::size_t i : which) command << tickets[i].nonce;
+        command.with_standings(3);
         return command;
     }
     Command leave(const Ticket& ticket, std::chrono::milliseconds tombstone) const override {
@@ -122,8 +131,8 @@ public:
         return std::move(command << ticket.nonce << tombstone.count());
     }
     Command inspect(const std::string& key, const std::string& page) const override {
-        Command command(inspect_, keys_of_one);
-        append_keys(command, key);
+        Command command(inspect_, count_of(handed_));
+        append_keys(command, key, handed_);
         return std::move(command << page);
     }
     std::string next_page(const Reply& reply) const override {
@@ -174,8 +183,8 @@ public:
 
 private:
     Command about(const Script& script, const Ticket& ticket) const {
-        Command command(script, keys_of_one);
-        append_keys(command, key_of(ticket.resource));
+        Command command(script, count_of(handed_));
+        append_keys(command, key_of(ticket.resource), handed_);
         return command;
     }
 
@@ -201,20 +210,21 @@ private:
         return one.reenter ? "n1" : "n0";
     }
 
+    const Handed handed_;
     const std::unique_ptr<scripted::Waiters> waiters_ = std::make_unique<scripted::Waiters>();
     const std::string client_ = scripted::random_client();
     const Script together_{scripts::holdfast_together};
-    const Script enter_{scripts::holdfast_enter, together_, "enter", keys_of_one};
+    const Script enter_{scripts::holdfast_enter, together_, "enter", count_of(handed_)};
     const Script standing_{scripts::holdfast_standing};
     const Script renew_{scripts::holdfast_renew};
-    const Script leave_{scripts::holdfast_leave, together_, "leave", keys_of_one};
+    const Script leave_{scripts::holdfast_leave, together_, "leave", count_of(handed_)};
     const Script inspect_{scripts::holdfast_inspect};
 };
 
 }  // namespace
 
-std::unique_ptr<Layout> holdfast_layout() {
-    return std::make_unique<HoldfastLayout>();
+std::unique_ptr<Layout> holdfast_layout(Handed handed) {
+    return std::make_unique<HoldfastLayout>(handed);
 }
 
 }  // namespace holdfast::inline v0::redis

@@ -92,8 +92,11 @@ void Informant::ended(Told told) {
 }
 
 void Informant::go_on_following(Moment now) {
+    if (!tidings_heard_.empty()) probe_.heard(now);
+    if (tidings_.ready() && !probe_.go_on(tidings_, now)) tidings_broken_ = true;
     if (std::exchange(tidings_broken_, false)) {
         tidings_.close();
+        probe_.end();
         backoff_.failed(now);
     }
     if (tidings_.state() == Link::State::down) {
@@ -104,6 +107,7 @@ void Informant::go_on_following(Moment now) {
     if (tidings_.advance(now)) return backoff_.failed(now);
     if (!tidings_.ready()) return;
     backoff_.succeeded();
+    probe_.heard(now);
     gap_ = true;
 }
 
@@ -111,7 +115,9 @@ void Informant::poll_for(std::vector<pollfd>& descriptors) const {
     pollfd questions{.fd = questions_.descriptor(), .events = questions_.wanted(), .revents = 0};
     if (!unsent_.empty()) questions.events |= POLLOUT;
     descriptors.push_back(questions);
-    descriptors.push_back({.fd = tidings_.descriptor(), .events = tidings_.wanted(), .revents = 0});
+    pollfd tidings{.fd = tidings_.descriptor(), .events = tidings_.wanted(), .revents = 0};
+    if (probe_.wants_room()) tidings.events |= POLLOUT;
+    descriptors.push_back(tidings);
 }
 
 void Informant::read(std::span<const pollfd> descriptors) {
@@ -133,6 +139,7 @@ Moment Informant::earliest() const {
     also(until_);
     if (until_) also(questions_.deadline());
     if (followed_) also(tidings_.deadline());
+    also(probe_.earliest());
     if (followed_ && tidings_.state() == Link::State::down) also(backoff_.next());
     return first;
 }

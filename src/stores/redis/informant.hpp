@@ -13,6 +13,7 @@
 #include "stores/redis/address.hpp"
 #include "stores/redis/command.hpp"
 #include "stores/redis/link.hpp"
+#include "stores/redis/probe.hpp"
 #include "stores/redis/reply.hpp"
 
 namespace holdfast::inline v0::redis {
@@ -72,6 +73,7 @@ private:
 
     Link tidings_;
     bool followed_ = false;
+    Probe probe_{address_.request_timeout};  ///< of tidings_
     net::Backoff backoff_;
     std::vector<Reply> tidings_heard_;
     bool tidings_broken_ = false;

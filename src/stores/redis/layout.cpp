@@ -45,7 +45,9 @@ std::unique_ptr<Layout> layout_of(const StoreUrl& url) {
                         ": the parameter watchdog is Redisson's; leave it out, or ask for "
                         "layout=redisson");
     }
-    if (name == "holdfast") return holdfast_layout();
+    if (name == "holdfast") {
+        return holdfast_layout(url.scheme.ends_with("+cluster") ? Handed::all : Handed::usual);
+    }
     if (name == "plain") return plain_layout();
     throw Error(errc::bad_configuration, url.shown + ": the parameter layout is '" + name +
                                              "'; give holdfast, plain or redisson");

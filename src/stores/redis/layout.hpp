@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -94,7 +95,12 @@ protected:
                           const Extension& extension) const = 0;
 };
 
-std::unique_ptr<Layout> holdfast_layout();
+/// Which of a resource's keys a script is handed.
+enum class Handed : std::uint8_t {
+    usual,  ///< those of the usual case: each word costs the server more than many a command
+    all,    ///< a cluster must know before a script begins what it may touch
+};
+std::unique_ptr<Layout> holdfast_layout(Handed handed = Handed::usual);
 std::unique_ptr<Layout> plain_layout();
 /// `watchdog` is the time that Redisson's readers renew for (its lockWatchdogTimeout).
 std::unique_ptr<Layout> redisson_layout(std::chrono::milliseconds watchdog);

@@ -19,34 +19,16 @@
 #include "stores/net/outflow.hpp"
 #include "stores/redis/address.hpp"
 #include "stores/redis/command.hpp"
+#include "stores/redis/confirmer.hpp"
+#include "stores/redis/functions.hpp"
 #include "stores/redis/link.hpp"
+#include "stores/redis/probe.hpp"
 #include "stores/redis/reply.hpp"
+#include "stores/redis/request.hpp"
 
 namespace holdfast::inline v0::redis {
 
-using Answer = net::Answer<Reply>;
 using Listening = net::Listening<Reply>;
-
-/// One request, and where it goes.
-struct Request : net::Question<Answer> {
-    Request(Command asked, Answered told, Moment until)
-        : Question(until, std::move(told)), command(std::move(asked)) {}
-
-    Command command;
-    /// Of its keys; the same for all where there is one node.
-    std::uint16_t hash_slot = 0;
-    /// The one node that it is for, whoever serves its keys.
-    std::optional<Host> only_at = std::nullopt;
-    /// That node does not serve the keys yet, and is told that it is asked all the same.
-    bool asking = false;
-    /// How often a node has named another one for it.
-    int redirections = 0;
-    /// It turned out that it is too early for it: not before this.
-    Moment not_before{};
-};
-
-/// Requests that no node is known for, or for which it is too early.
-using Lobby = net::Outbox<Request>;
 
 /// What is pushed to a client, and by which channel.
 struct Pushes {
@@ -56,7 +38,8 @@ struct Pushes {
 };
 
 /// One server that serves requests, by one connection that all threads share: requests that overlap
-/// go out together. A second connection, made when somebody listens, brings what it pushes.
+/// go out together. A second connection, made when somebody listens, brings what it pushes. Where
+/// replicas must confirm a hold, a third one asks for that.
 ///
 /// What was under way when the connection breaks is sent again on the next one. What the server
 /// turns away, because another one serves it or none does just now, is for others to decide about.
@@ -87,8 +70,14 @@ public:
     void flush(Lock& lock);
     /// Whether whoever leads has to see to what was submitted: to connect, or to wait for room.
     bool needs_leader() const;
-    bool is_connected() const noexcept { return requests_.ready(); }
-    bool is_idle() const noexcept { return conversation_.is_idle(); }
+    bool is_connected() const noexcept {
+        return requests_.ready() && (!confirmer_ || confirmer_->link().ready());
+    }
+    bool is_idle() const noexcept {
+        return conversation_.is_idle() && (!confirmer_ || confirmer_->is_idle());
+    }
+    /// Its master should have so many replicas, by what others know of it.
+    void knows_of_replicas(std::size_t count) noexcept;
     bool is_pouring() const noexcept { return outflow_.is_pouring(); }
     /// Whether one answer is all that is expected of it, soon enough for await().
     bool may_await() const;
@@ -119,7 +108,7 @@ public:
 
     // Of a turn.
 
-    static constexpr std::size_t polled = 2;
+    static constexpr std::size_t polled = 3;
     void poll_for(std::vector<pollfd>& descriptors) const;
     /// What has come in on the descriptors that poll_for() named.
     void read(std::span<const pollfd> descriptors);
@@ -131,6 +120,13 @@ public:
     Moment earliest(const Listening& listening) const;
 
 private:
+    /// What the next answer is of.
+    struct Expected {
+        std::size_t requests = 0;
+        /// What they are asked for by; of no request: whose library the server was given.
+        const Script* script = nullptr;
+        Way way = {};
+    };
     /// What one of the links has brought.
     struct Arrival {
         std::vector<Reply> replies = {};
@@ -140,20 +136,31 @@ private:
 
     void connect(Moment now, Listening& listening, Due& due);
     void connected(Listening& listening, Due& due);
+    void open(Moment now);
+    void close();
+    std::optional<Failure> advance(Moment now);
+    std::optional<Failure> advance_confirmer(Moment now);
     std::optional<Failure> objection_to(const Link& link) const;
+    std::optional<Failure> objection_to_pair() const;
     void forget_flight();
     bool may_encode() const;
     void encode_outbox(std::string& bytes);
-    void encode_group(std::size_t first, std::string& bytes);
+    void expect(Expected answer);
+    void encode_libraries(std::string& bytes);
+    std::size_t encode_group(std::size_t first, std::string& bytes);
     std::size_t size_of_group(std::size_t first) const;
-    void take_answer(std::size_t requests, Reply reply, Due& due, std::vector<TurnedAway>& away);
-    void refused_together(std::string error, std::size_t requests, std::vector<TurnedAway>& away);
+    void take_answer(const Expected& expected, Reply reply, Due& due,
+                     std::vector<TurnedAway>& away);
+    bool ask_otherwise(const Expected& expected, std::string_view error);
+    void refused_together(const std::string& error, std::size_t requests,
+                          std::vector<TurnedAway>& away);
     void settle(std::unique_ptr<Request> request, Reply reply, Due& due,
                 std::vector<TurnedAway>& away);
+    void answered(std::unique_ptr<Request> request, Reply reply, Due& due);
+    void take_confirmations(Due& due);
     void pushes_ready(Listening& listening, Due& due);
     Hearing pushes_lost(Moment now, Listening& listening, Due& due);
     void track();
-    Hearing ping(Moment now, Listening& listening, Due& due);
 
     const Address address_;
     const Pushes pushes_;
@@ -163,22 +170,26 @@ private:
     net::Conversation<Request> conversation_;
     net::Outflow outflow_;
     std::deque<std::size_t> batch_sizes_;  ///< in answers, of what is in flight, as it went out
-    std::deque<std::size_t> group_sizes_;  ///< in requests, for each answer that is to come
-    bool together_by_text_ = true;         ///< the server may not know the script yet
-    Moment apart_until_{};                 ///< it refused some that were sent together
-    std::vector<const Command*> group_;    ///< empty
+    std::deque<Expected> expected_;        ///< for each answer that is to come
+    Functions functions_;
+    Moment apart_until_{};               ///< it refused some that were sent together
+    std::vector<const Command*> group_;  ///< empty
     net::Backoff backoff_;
     Moment opened_{};         ///< when the connection for requests was last sought
     bool unreached_ = false;  ///< it was lost, or not made, since the last answer
 
+    /// Where replicas must confirm: a third connection, opened and lost together with that for
+    /// requests. Were one of the two made anew alone, another process of the server might confirm
+    /// what it never had.
+    const std::unique_ptr<Confirmer> confirmer_;
+
     Link pushes_link_;
-    std::string unsent_ping_;
-    Moment next_ping_ = Moment::max();
-    std::optional<Moment> pong_due_;
+    Probe probe_{address_.request_timeout};  ///< of pushes_link_
 
     // Of a turn: whoever leads has them to itself.
     Arrival answers_;
     Arrival messages_;
+    Arrival confirmed_;
 };
 
 }  // namespace holdfast::inline v0::redis

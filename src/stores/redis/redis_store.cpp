@@ -65,6 +65,11 @@ std::shared_ptr<Store> open_redis(const StoreUrl& url) {
                     url.shown + ": the layouts of others are for one master at a time; leave the " +
                         "parameter layout out");
     }
+    if (servers.node.replicas != Replicas::none && layout->pushes().tracked) {
+        throw Error(errc::bad_configuration,
+                    url.shown + ": the layouts of others know nothing of replicas that confirm; " +
+                        "leave the parameter layout out, or replicas");
+    }
     const auto store =
         std::make_shared<scripted::ScriptedStore<RedisProtocol>>(servers, std::move(layout));
     store->connect();

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "stores/redis/failures.hpp"
@@ -38,6 +39,8 @@ std::vector<Command> question_about(const std::string& master) {
 struct Named {
     Host host;
     std::uint64_t epoch = 0;
+    /// That it has, or should have: those that are down are known as well.
+    std::size_t replicas = 0;
 };
 
 template <class Number>
@@ -50,9 +53,9 @@ std::optional<Number> number_in(const std::string& digits) {
 }
 
 /// SENTINEL MASTER answers with names and values in turn.
-std::optional<std::uint64_t> epoch_in(const Reply& reply) {
+std::optional<std::uint64_t> field_in(const Reply& reply, std::string_view name) {
     for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2) {
-        if (reply.elements[i].text == "config-epoch") {
+        if (reply.elements[i].text == name) {
             return number_in<std::uint64_t>(reply.elements[i + 1].text);
         }
     }
@@ -61,11 +64,11 @@ std::optional<std::uint64_t> epoch_in(const Reply& reply) {
 
 std::optional<Named> named_in(const std::vector<Reply>& replies) {
     const auto& address = replies[0].elements;
-    const auto epoch = epoch_in(replies[1]);
+    const auto epoch = field_in(replies[1], "config-epoch");
     if (address.size() != 2 || !epoch) return std::nullopt;
     const auto port = number_in<std::uint16_t>(address[1].text);
     if (!port || *port == 0 || address[0].text.empty()) return std::nullopt;
-    return Named{{address[0].text, *port}, *epoch};
+    return Named{{address[0].text, *port}, *epoch, field_in(replies[1], "num-slaves").value_or(0)};
 }
 
 bool is_unknown_master(const std::vector<Reply>& replies) {
@@ -181,6 +184,7 @@ private:
         if (newest->epoch < epoch_) return found_older(due);
         epoch_ = newest->epoch;
         move_to(newest->host, due);
+        master()->knows_of_replicas(newest->replicas);
         settle(now);
     }
 
@@ -224,7 +228,7 @@ private:
         // What they have answered so far, and who is still to answer, may be from before it.
         looking_ = false;
         next_look_ = {};
-        deposed_ = Named{*deposed, epoch_};
+        deposed_ = Named{.host = *deposed, .epoch = epoch_};
         for (const Named& one : named_) {
             if (one.host == *deposed) deposed_->epoch = std::max(deposed_->epoch, one.epoch);
         }

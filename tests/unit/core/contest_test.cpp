@@ -112,6 +112,30 @@ TEST_F(AContest, LooksWhenItWasToldToThoughSomethingOlderIsHeardAfterwards) {
     waiting.get()->release();
 }
 
+/// The renewing thread may be busy with a store when a look is due.
+TEST_F(AContest, LooksWhenThatWasDueThoughItIsToldOfALaterLookBeforeTheAlarmHasTime) {
+    const auto held = acquire_now("a");
+    auto waiting = std::async(std::launch::async, [&] { return acquire_now("a"); });
+    ASSERT_TRUE(await([&] { return store_->is_watched(); }));
+    std::promise<void> busy;
+    context_->renewing().post([until = busy.get_future().share()] { until.wait(); });
+    const auto tell_and_see_it_taken = [&](std::chrono::nanoseconds look_again) {
+        const std::size_t before = store_->renewals();
+        store_->tell({.state = Standing::State::waiting, .look_again = look_again});
+        store_->tell({.state = Standing::State::offered});
+        return await([&] { return store_->renewals() > before; });
+    };
+    EXPECT_TRUE(tell_and_see_it_taken(20ms));
+    const Moment due = BootClock::now() + 20ms;
+    EXPECT_TRUE(await([&] { return BootClock::now() >= due; }));
+    EXPECT_TRUE(tell_and_see_it_taken(1h));
+    const std::size_t before = store_->looks();
+    busy.set_value();
+    EXPECT_TRUE(await([&] { return store_->looks() > before; }, 3s));
+    held->release();
+    waiting.get()->release();
+}
+
 TEST_F(AContest, TakesNothingWhenItIsStoppedBeforeItBegins) {
     std::stop_source stop;
     stop.request_stop();

@@ -1,11 +1,11 @@
 local function contender_at(i)
-    local at = 5 * i - 4
+    local at = 4 * i - 3
     return {
         nonce = ARGV[at + 1],
         who = ARGV[at + 2],
         lease = ARGV[at + 3],
-        mode = ARGV[at + 4],
-        reenter = ARGV[at + 5] == '1',
+        mode = string.sub(ARGV[at + 4], 1, 1),
+        reenter = string.sub(ARGV[at + 4], 2) == 'j', -- joins its owner's hold
     }
 end
 

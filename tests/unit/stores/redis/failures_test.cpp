@@ -76,6 +76,8 @@ TEST(AServersError, SaysWhetherItPasses) {
 TEST(AServersError, SaysWhatElseMustBeDone) {
     EXPECT_TRUE(is_unknown_script("NOSCRIPT No matching script. Please use EVAL."));
     EXPECT_FALSE(is_unknown_script("NOSCRIPTS"));
+    EXPECT_TRUE(is_unknown_function("ERR Function not found"));
+    EXPECT_FALSE(is_unknown_function("ERR Library not found"));
     EXPECT_TRUE(is_elsewhere("READONLY You can't write against a read only replica."));
     EXPECT_TRUE(is_elsewhere("TRYAGAIN Multiple keys request during rehashing of slot"));
     EXPECT_TRUE(is_elsewhere("CLUSTERDOWN Hash slot not served"));
@@ -85,6 +87,21 @@ TEST(AServersError, SaysWhatElseMustBeDone) {
     EXPECT_FALSE(
         is_harmless_in_greeting("NOPERM this user has no permissions to run the 'echo' command"));
     EXPECT_FALSE(is_harmless_in_greeting("ERR setname"));
+}
+
+TEST(AServersError, SaysWhetherFunctionsAreForbidden) {
+    EXPECT_TRUE(
+        forbids_functions("NOPERM this user has no permissions to run the 'fcall' command"));
+    EXPECT_TRUE(
+        forbids_functions("NOPERM User alice has no permissions to run the 'fcall' command"));
+    EXPECT_TRUE(forbids_functions("ERR unknown command 'FCALL', with args beginning with:"));
+    EXPECT_FALSE(forbids_functions("NOPERM this user may not run 'set' on 'fcall'"));
+    EXPECT_FALSE(forbids_functions("NOPERM No permissions to access a key"));
+    EXPECT_FALSE(forbids_functions("ERR Unknown Redis command called from script"));
+    EXPECT_TRUE(is_lasting_refusal(
+        "NOPERM this user has no permissions to run the 'function|load' command"));
+    EXPECT_FALSE(is_lasting_refusal("OOM command not allowed when used memory > 'maxmemory'."));
+    EXPECT_FALSE(is_lasting_refusal("READONLY You can't write against a read only replica."));
 }
 
 TEST(AServersError, NamesTheNodeThatServesAKey) {

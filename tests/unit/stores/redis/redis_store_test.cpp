@@ -72,7 +72,7 @@ LineMoved hearing(const std::shared_ptr<Heard>& heard) {
 
 bool runs_a_script(std::string_view request) {
     const auto words = test::words_of(request);
-    return words[0] == "EVALSHA" || words[0] == "EVAL";
+    return words[0] == "FCALL";
 }
 
 /// A copy of a request that the network delivers late.
@@ -99,8 +99,9 @@ public:
 private:
     static unsigned long scripts_run(const RedisServer& server) {
         const auto text = server.command({"INFO", "commandstats"});
-        const auto at = text.find("cmdstat_evalsha:calls=");
-        return at == std::string::npos ? 0 : std::stoul(text.substr(at + 22));
+        const std::string before = "cmdstat_fcall:calls=";
+        const auto at = text.find(before);
+        return at == std::string::npos ? 0 : std::stoul(text.substr(at + before.size()));
     }
 
     FaultProxy& proxy_;

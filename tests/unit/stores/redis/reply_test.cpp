@@ -122,7 +122,7 @@ TEST(ACommand, IsAnArrayOfItsWords) {
     command << "" << std::uint64_t{18'446'744'073'709'551'615U};
     EXPECT_EQ(bytes_of(command), std::string("*4\r\n$3\r\nSET\r\n$3\r\na\0b\r\n$0\r\n\r\n", 28) +
                                      "$20\r\n18446744073709551615\r\n");
-    EXPECT_FALSE(command.by_digest());
+    EXPECT_EQ(command.script(), nullptr);
 }
 
 TEST(ACommand, GrowsWithItsWords) {
@@ -133,19 +133,34 @@ TEST(ACommand, GrowsWithItsWords) {
                                      "\r\n$10000\r\n" + long_word + "\r\n$2\r\n-7\r\n");
 }
 
-TEST(ACommand, NamesItsScriptByDigestUntilItBringsTheText) {
+TEST(ACommand, AsksForItsScriptInTheWayThatIsLeft) {
     const Script script("return 1");
     EXPECT_EQ(script.digest(), "e0e1f9fabfc9d4800c877a703b823ac0578ff8db");
+    const std::string rest = "\r\n$1\r\n1\r\n$3\r\nkey\r\n$8\r\nargument\r\n";
     Command command(script, 1);
     command << "key"
             << "argument";
-    EXPECT_TRUE(command.by_digest());
-    EXPECT_EQ(bytes_of(command), "*5\r\n$7\r\nEVALSHA\r\n$40\r\n" + script.digest() +
-                                     "\r\n$1\r\n1\r\n$3\r\nkey\r\n$8\r\nargument\r\n");
-    command.by_text();
-    EXPECT_FALSE(command.by_digest());
-    EXPECT_EQ(bytes_of(command),
-              "*5\r\n$4\r\nEVAL\r\n$8\r\nreturn 1\r\n$1\r\n1\r\n$3\r\nkey\r\n$8\r\nargument\r\n");
+    EXPECT_EQ(bytes_of(command), "*5\r\n$5\r\nFCALL\r\n$49\r\nholdfast_" + script.digest() + rest);
+    command.go_by(Way::digest);
+    EXPECT_EQ(bytes_of(command), "*5\r\n$7\r\nEVALSHA\r\n$40\r\n" + script.digest() + rest);
+    command.go_by(Way::text);
+    EXPECT_EQ(bytes_of(command), "*5\r\n$4\r\nEVAL\r\n$8\r\nreturn 1" + rest);
+    command.go_by(Way::function);
+    EXPECT_EQ(command.way(), Way::text) << "what was refused once is not asked for again";
+}
+
+TEST(AScript, IsTheBodyOfAFunctionWithTheFlagsOfItsFirstLine) {
+    const Script plain("return 1");
+    EXPECT_EQ(plain.library(), "#!lua name=" + plain.function() +
+                                   "\nredis.register_function{function_name='" + plain.function() +
+                                   "', flags={}, callback=function(KEYS, ARGV)\nreturn 1\nend}");
+    const Script flagged("#!lua flags=no-writes,allow-oom\nreturn #KEYS\n");
+    EXPECT_EQ(flagged.library(),
+              "#!lua name=" + flagged.function() + "\nredis.register_function{function_name='" +
+                  flagged.function() +
+                  "', flags={'no-writes', 'allow-oom', }, callback=function(KEYS, ARGV)\n\n"
+                  "return #KEYS\n\nend}");
+    EXPECT_NE(flagged.function(), plain.function());
 }
 
 }  // namespace

@@ -1,16 +1,16 @@
--- How contenders enter: see enter.lua for keys, args and the answer. Needs moving.lua.
+-- How contenders enter: see enter.lua for args and the answer; keys, for each, are its own. Needs
+-- moving.lua.
 local function enter(keys, args)
     buckets = {} -- another request of the same script may have given fences since
     local entrants = {}
 
     -- What the i-th is and asks for, and its line; or why it is refused.
     local function open_to(i)
-        local its_keys = { unpack(keys, 6 * i - 5, 6 * i) }
         local entrant, manner = args[3 * i - 2], args[3 * i]
         local nonce = string.sub(entrant, 1, 32)
         local lease, _, weight, capacity, fairness, client, owner, host, pid =
             cmsgpack.unpack(string.sub(entrant, 33))
-        local line = open(its_keys, { nonce })
+        local line = open(keys[i], { nonce })
         entrants[i] = {
             nonce = nonce, line = line, lease = tonumber(lease), weight = tonumber(weight),
             capacity = tonumber(capacity), fairness = fairness, client = client, owner = owner,
@@ -89,7 +89,7 @@ local function enter(keys, args)
         return join(line, entrant, hold)
     end
 
-    for i = 1, #keys / 6 do
+    for i = 1, #keys do
         local refusal = open_to(i)
         if refusal then return refusal end
     end

@@ -4,7 +4,7 @@ local function hand_over(keys, args, line)
     local key, nonce = keys[1], args[1]
     if args[2] ~= '0' or not line or string.sub(line, 1, 1) ~= 'l' then return end
     local capacity, fairness, _, _, holders, _, waiters, next_ticket, earliest_end, keys_end,
-        left_until, in_hash, holder, left, _, _, fence = cmsgpack.unpack(string.sub(line, 2))
+        left_until, in_hash, holder, left = cmsgpack.unpack(string.sub(line, 2))
     local between_two = holder == nonce and holders == 1 and waiters == 1 and not in_hash
     if not between_two or now >= earliest_end or fairness ~= 'f' then return end
 
@@ -23,5 +23,5 @@ local function hand_over(keys, args, line)
         'KEEPTTL')
     redis.call('DEL', keys[4], keys[5])
     redis.pcall('PUBLISH', 'holdfast:' .. client, records[1] .. ' o')
-    return { left == 'admitted' and ADMITTED or OFFERED, fence }
+    return left == 'admitted' and ADMITTED or OFFERED
 end

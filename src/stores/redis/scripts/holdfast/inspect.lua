@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Who holds a resource and who waits for it, a page at a time. Shows nothing that is over.
--- KEYS: six. ARGV: where the page begins, '' for the first.
+-- KEYS: two or seven, see layout.lua. ARGV: where the page begins, '' for the first.
 -- Answers {} when nobody is there, else { capacity, fairness, holders, waiters, next }: `next` is
 -- where the next page begins, '' behind the last. Each place is { nonce, owner, weight, fence,
 -- lease left, host, pid, age, ticket }, in no order; who moves meanwhile may be seen twice.
@@ -14,7 +14,7 @@ if not stored then return {} end
 
 local PAGE = 500
 
-local line = line_at(KEYS, stored)
+local line = line_at(keys_at(1, #KEYS), stored)
 if line.holders + line.waiters == 0 then return {} end
 local holders, waiters = {}, {}
 

@@ -1,5 +1,6 @@
--- How a resource is stored. Names fall into a fixed number of buckets, BBB; R is the name. Each
--- script is handed these six keys of a resource, which are in one slot, and touches no others:
+-- How a resource is stored. Names fall into a fixed number of buckets, BBB; R is the name. It has
+-- these seven keys, which are in one slot, and no script touches others. On a cluster it is handed
+-- all of them; elsewhere the first two, for each word costs more than many a command:
 --
 --   1  {holdfast/BBB}R          STRING  the line, while anybody is in it: lone or full, see below
 --   2  {holdfast/BBB}#fence     STRING  the last fence given to any name of the bucket, 16 digits
@@ -9,6 +10,9 @@
 --                                       its lease
 --   6  {holdfast/BBB}R#left     ZSET    tombstones: nonces of contenders that left before their
 --                                       enter came, by when each may be forgotten
+--   7  {holdfast/BBB}R#         never there. A server whose slot is being moved refuses a script of
+--                               which a key is missing, and begins it otherwise: then it fails the
+--                               first command on a key that the script has emptied, half done
 --
 -- When nobody is there, nothing is left but the bucket's fence. Keys 3 to 6 count only as far as
 -- the line says so: one that was found when it says that there is none is a remainder, and is
@@ -41,6 +45,14 @@
 
 local now = math.floor(microseconds / 1000)
 
+-- The keys of one, of which the script was handed so many.
+local function keys_at(first, count)
+    if count == 7 then return { unpack(KEYS, first, first + 6) } end
+    local line = KEYS[first]
+    return { line, KEYS[first + 1], line .. '#holders', line .. '#waiters', line .. '#order',
+        line .. '#left' }
+end
+
 -- The states of a reply.
 local GONE, WAITING, OFFERED, ADMITTED = 0, 1, 2, 3
 
@@ -61,9 +73,9 @@ local NEVER = 9007199254740991
 -- renewals do it.
 local GRACE = 60000
 
--- The fence is kept until so long after its own time: from then on the clock alone makes the next
--- one larger.
-local DAY = 86400000
+-- The fence is kept until a day after its own time at least: from then on the clock alone makes the
+-- next one larger. An hour more, for not each one that follows it prolongs that; and a second.
+local KEPT = 90001000
 
 -- Of a moment in milliseconds, when a key that ends with it does. One that ends now is still there.
 local function ending(moment)

@@ -25,5 +25,5 @@ local function leave(keys, args, stored)
         take_out(line, one)
     end
     if one or time > 0 then save(line) end
-    return { state, state == ADMITTED and one.fence or 0 }
+    return state
 end

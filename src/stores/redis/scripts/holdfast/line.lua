@@ -107,7 +107,7 @@ local function save_fence(line)
     if not bucket or not bucket.given then return end
     local own_time = math.floor(bucket.last / 1000)
     redis.call('SET', bucket.key, string.format('%016.0f', bucket.last), 'PXAT',
-        string.format('%.0f', own_time + DAY + 1000))
+        string.format('%.0f', own_time + KEPT))
     bucket.given = false
 end
 

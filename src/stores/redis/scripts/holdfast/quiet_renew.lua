@@ -4,14 +4,13 @@
 -- The clock as the next fence of a bucket, where it is later than the last one. Else nothing has
 -- changed, and nothing is answered.
 local function take_fence(fence_key)
-    local last = redis.call('SET', fence_key, clock, 'EX', '86401', 'GET')
-    local before = tonumber(last or 0)
-    if before and before < microseconds then return microseconds end
-    if before and before <= NEVER then
-        redis.call('SET', fence_key, last, 'PXAT', string.format('%.0f', before / 1000 + DAY + 1000))
-    else
-        redis.call('SET', fence_key, last) -- which is no fence
+    local last = redis.call('SET', fence_key, clock, 'KEEPTTL', 'GET')
+    local before = not last and 0 or tonumber(last)
+    if before and before < microseconds then
+        redis.call('SET', fence_key, clock, 'EX', '90001')
+        return microseconds
     end
+    redis.call('SET', fence_key, last, 'KEEPTTL')
 end
 
 -- `rest` is what a lone line has behind the nonce, but for lease and serial.

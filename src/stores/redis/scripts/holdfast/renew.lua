@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- Extends the leases of contenders of one line and claims what is offered to them. Never
 -- re-creates: who is not there is gone.
--- KEYS: six. ARGV: lease in milliseconds, serial, nonce... Answers, for each: state, fence, and
--- the look of one that waits, else the clock.
+-- KEYS: two or seven, see layout.lua. ARGV: lease in milliseconds, serial, nonce... Answers, for
+-- each: state, fence, and the look of one that waits, else the clock.
 
 -- include ../clock.lua
 -- include layout.lua
@@ -17,7 +17,7 @@ local function go_long_way()
     -- include line.lua
     -- include moving.lua
 
-    local line = open(KEYS, nonces)
+    local line = open(keys_at(1, #KEYS), nonces)
 
     -- Who is not admitted yet may be by this, and needs a fence then.
     local candidates, first = 0, nil

@@ -1,14 +1,14 @@
 #!lua flags=allow-oom
 -- Where a contender stands. Extends nothing; ends whose lease or claim is over. Who asks is there,
 -- so one that was passed over counts again.
--- KEYS: six. ARGV: nonce. Answers state, fence, look.
+-- KEYS: two or seven, see layout.lua. ARGV: nonce. Answers state, fence, look.
 
 -- include ../clock.lua
 -- include layout.lua
 -- include line.lua
 -- include moving.lua
 
-local line = open(KEYS, { ARGV[1] })
+local line = open(keys_at(1, #KEYS), { ARGV[1] })
 local one = line.known[ARGV[1]]
 if not one then return { GONE, 0, -1 } end
 local state, fence, look_again = answer_to(line, one, function()

@@ -4,7 +4,6 @@
 local NO_TOMBSTONE = '0000000000000000'
 if #KEYS == 1 then
     local name, nonce, who, lease = KEYS[1], ARGV[2], ARGV[3], ARGV[4]
-    local _, holds = tag_and_holds(name)
     -- include quiet_enter.lua
 end
 

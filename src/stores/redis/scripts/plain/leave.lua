@@ -1,21 +1,18 @@
 #!lua flags=allow-oom
+-- Answers whether it held the lock, as a state.
 -- include ../names.lua
 local name, nonce, lifetime_ms, broken = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
-local tag, holds = tag_and_holds(name)
 local value = redis.call('GET', name)
-
--- The usual case: its fence says it all.
-if value == nonce and lifetime_ms == '0' and broken == '' then
-    local beside = redis.call('GETEX', holds)
-    if beside and string.sub(beside, 33, 64) == nonce then
-        redis.call('DEL', name)
-        return tonumber(string.sub(beside, 66, 81))
-    end
+if value == nonce and lifetime_ms == '0' and not broken then
+    redis.call('DEL', name)
+    return 3
 end
 
 -- include ../clock.lua
 -- include ../beside.lua
 -- include lock.lua
+
+local tag, holds = tag_and_holds(name)
 
 -- While it is remembered beside the lock that there are tombstones, whoever enters looks for its
 -- own.
@@ -26,14 +23,13 @@ local function plant_tombstone()
     local left_until = microseconds + 1000 * lifetime_ms
     redis.call('SET', 'holdfast_left:' .. tag .. ':' .. nonce, '1', 'PX', lifetime_ms)
     redis.call('SET', holds, string.format('%016.0f%016.0f', last, left_until) .. record, 'PXAT',
-               string.format('%.0f', math.max(last, left_until) / 1000 + 86400000))
+               string.format('%.0f', math.max(last, left_until) / 1000 + 90001000))
 end
 
 local is_there = value == nonce
-if broken ~= '' then is_there = value and redis.sha1hex(value) == broken end  -- as inspect tells
-local fence = is_there and fence_beside(holds, value) or 0
+if broken then is_there = value and redis.sha1hex(value) == broken end  -- as inspect tells
 if is_there then need('DEL', name) end
 if lifetime_ms ~= '0' then plant_tombstone() end
-if not is_there then return {gone, 0} end
+if not is_there then return gone end
 redis.call('DEL', name)
-return {admitted, fence}
+return admitted

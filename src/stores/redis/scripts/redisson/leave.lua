@@ -22,7 +22,7 @@ local lock, nonce, lifetime_ms, broken = lock_at(KEYS[1]), ARGV[1], ARGV[2], ARG
 local hold
 need_rights(lock)
 if lifetime_ms ~= '0' then need('SET', 'holdfast_left:' .. lock.tag .. ':' .. nonce) end
-if broken ~= '' then
+if broken then
     hold = break_field(lock, broken)
 else
     hold = hold_of(lock, nonce)
@@ -31,5 +31,4 @@ end
 if lifetime_ms ~= '0' then
     redis.call('SET', 'holdfast_left:' .. lock.tag .. ':' .. nonce, '1', 'PX', lifetime_ms)
 end
-if not hold then return {gone, 0} end
-return {admitted, hold.fence}
+return hold and admitted or gone

@@ -1,0 +1,5 @@
+holdfast_store(memcached
+  SHARES net scripted
+  PACKAGES OpenSSL
+  TARGETS OpenSSL::SSL OpenSSL::Crypto
+  PKG_CONFIG libssl libcrypto)

@@ -1,0 +1,59 @@
+#!lua
+-- Lets a contender in, unless others are.
+-- KEYS: five. ARGV, behind run and max_lease: nonce, lease, weight, capacity, the fence that it
+-- proposes, who it is (packed), whom to call when it should try again ('' for nobody) and until
+-- when that waits, in milliseconds from now.
+-- Answers vote, fence, clock; of a node that is busy or forgetful for how many milliseconds, and of
+-- a busy one the nonce of somebody who is in.
+-- No allow-oom: without memory it is refused before it did anything.
+
+-- include ../../redis/scripts/clock.lua
+-- include node.lua
+
+local nonce, lease, weight, capacity, proposal = ARGV[3], ARGV[4] * 1000, tonumber(ARGV[5]),
+    tonumber(ARGV[6]), tonumber(ARGV[7])
+local who, caller, patience = ARGV[8], ARGV[9], tonumber(ARGV[10])
+
+local withdrawn = redis.call('ZSCORE', left_key, nonce)
+if withdrawn and tonumber(withdrawn) * 1000 > microseconds then return { GONE, 0, microseconds } end
+
+local forgetful = forgetful_until()
+if forgetful then return { FORGETFUL, 0, microseconds, left_until(forgetful) } end
+local holders = read_holders()
+local known = holders[nonce]
+if known then
+    known.lease_end = math.max(known.lease_end, microseconds + lease)
+    write_holder(holders, known)
+    return { ADMITTED, known.fence, microseconds }
+end
+
+if proposal > 0 and is_ahead(proposal, max_lease / 2) then return { AHEAD, 0, microseconds } end
+
+-- The same of several at each node, so that the one that has a majority is known by it.
+local held, rival = 0, nil
+for _, other in pairs(holders) do
+    held = held + other.weight
+    if not rival or other.nonce < rival.nonce then rival = other end
+end
+if held + weight > capacity then
+    if caller ~= '' then
+        need('ZADD', called_key)
+        need('PEXPIREAT', called_key)
+        local until_then = math.floor(microseconds / 1000) + patience
+        redis.call('ZADD', called_key, 'GT', number(until_then), caller)
+        redis.call('PEXPIREAT', called_key, number(until_then + max_lease / 1000))
+    end
+    return { BUSY, 0, microseconds, left_until(rival.lease_end), rival.nonce }
+end
+
+local fence = math.max(last_fence() + 1, microseconds, proposal)
+if fence > NEVER then return redis.error_reply('ERR the last fence is planted') end
+need('SET', fence_key)
+need('HSET', holders_key)
+need('PEXPIREAT', holders_key)
+need('ZREM', called_key)
+keep_fence(fence)
+write_holder(holders,
+    holder(nonce, weight, fence, microseconds + lease, 0, microseconds, who))
+if caller ~= '' then redis.call('ZREM', called_key, caller) end
+return { ADMITTED, fence, microseconds }

@@ -1,0 +1,90 @@
+-- One of several independent nodes: what it keeps of a resource, and when it counts. Each script is
+-- handed these keys, and touches no others:
+--
+--   1  {holdfast/BBB}R=         HASH    holders: nonce -> weight, fence, the end of its lease (in
+--                                       microseconds), serial, since when (the same), and who it
+--                                       is: client, owner, host, pid. As MessagePack
+--   2  {holdfast/BBB}#fence     STRING  the last fence given to any name of the bucket, 16 digits
+--   3  {holdfast/BBB}R=left     ZSET    tombstones: nonces of those who left, by when (in
+--                                       milliseconds) each may be forgotten
+--   4  {holdfast/BBB}R=called   ZSET    who is to be called when somebody leaves: client and nonce,
+--                                       by when (in milliseconds) it gives up waiting
+--   5  holdfast/=run            STRING  the marker: the run of the server that these keys are of,
+--                                       and since when (in microseconds)
+--
+-- ARGV begins with the run of the server, as the client has learnt it on the connection by which
+-- this comes, and max_lease in milliseconds. Every answer begins with a vote, a fence, and the
+-- clock. Needs clock.lua.
+
+-- include ../../redis/scripts/rights.lua
+
+local holders_key, fence_key, left_key, called_key, marker_key = unpack(KEYS)
+local run, max_lease = ARGV[1], ARGV[2] * 1000
+
+local ADMITTED, BUSY, GONE, FORGETFUL, AHEAD = 1, 2, 3, 4, 5
+-- 2^53 - 1, the highest fence.
+local NEVER = 9007199254740991
+-- So long after its own time a fence is kept: from then on the clock alone makes the next larger.
+local DAY = 86400000
+
+local function number(value)
+    return string.format('%.0f', value)
+end
+
+-- How many milliseconds it takes until that moment.
+local function left_until(moment)
+    return math.ceil((moment - microseconds) / 1000)
+end
+
+-- When the last lease is over that this run may have forgotten; nothing when it is. A run that is
+-- new here knows of nothing that was before it, whatever its keys say.
+local function forgetful_until()
+    local its_run, since = string.match(redis.call('GET', marker_key) or '', '^(%x+) (%d+)$')
+    if its_run ~= run then
+        redis.call('SET', marker_key, run .. ' ' .. clock)
+        since = microseconds
+    end
+    local ends = since + max_lease
+    return ends > microseconds and ends or nil
+end
+
+local function holder(nonce, weight, fence, lease_end, serial, since, who)
+    return {
+        nonce = nonce, weight = weight, fence = fence, lease_end = lease_end, serial = serial,
+        since = since, who = who,
+    }
+end
+
+-- All whose lease is not over.
+local function read_holders()
+    local found, fields = {}, redis.call('HGETALL', holders_key)
+    for i = 1, #fields, 2 do
+        local one = holder(fields[i], cmsgpack.unpack(fields[i + 1]))
+        if one.lease_end > microseconds then found[one.nonce] = one end
+    end
+    return found
+end
+
+-- Puts it where it is found, until the last lease is over.
+local function write_holder(holders, one)
+    holders[one.nonce] = one
+    local last = 0
+    for _, other in pairs(holders) do last = math.max(last, other.lease_end) end
+    redis.call('HSET', holders_key, one.nonce,
+        cmsgpack.pack(one.weight, one.fence, one.lease_end, one.serial, one.since, one.who))
+    redis.call('PEXPIREAT', holders_key, number(math.ceil(last / 1000)))
+end
+
+local function last_fence()
+    return tonumber(redis.call('GET', fence_key) or 0) or NEVER
+end
+
+local function keep_fence(fence)
+    redis.call('SET', fence_key, string.format('%016.0f', fence), 'PXAT',
+        number(math.floor(fence / 1000) + DAY + 1000))
+end
+
+-- Whether this fence would be given again by a server that forgets it, and waits.
+local function is_ahead(fence, limit)
+    return fence >= microseconds + limit
+end

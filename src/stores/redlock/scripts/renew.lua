@@ -1,0 +1,27 @@
+#!lua flags=allow-oom
+-- Extends a lease, and raises the fence to one that others of the nodes gave. Never re-creates: who
+-- is not there is gone.
+-- KEYS: five. ARGV, behind run and max_lease: nonce, lease, serial, fence.
+-- Answers vote, fence, clock; of a node that is forgetful, which has extended it all the same, for
+-- how many milliseconds.
+
+-- include ../../redis/scripts/clock.lua
+-- include node.lua
+
+local nonce, lease, serial, fence = ARGV[3], ARGV[4] * 1000, tonumber(ARGV[5]), tonumber(ARGV[6])
+
+local holders = read_holders()
+local one = holders[nonce]
+if not one then return { GONE, 0, microseconds } end
+if is_ahead(fence, max_lease) then return { AHEAD, 0, microseconds } end
+if serial >= one.serial then
+    need('SET', fence_key)
+    need('HSET', holders_key)
+    need('PEXPIREAT', holders_key)
+    one.serial, one.fence, one.lease_end = serial, fence, microseconds + lease
+    if fence > last_fence() then keep_fence(fence) end
+    write_holder(holders, one)
+end
+local forgetful = forgetful_until()
+if forgetful then return { FORGETFUL, 0, microseconds, left_until(forgetful) } end
+return { ADMITTED, one.fence, microseconds }

@@ -1,0 +1,140 @@
+#include "chaos/chaos.hpp"
+
+#include <holdfast/holdfast.hpp>
+#include <ostream>
+#include <utility>
+
+#include "chaos/checkers.hpp"
+#include "chaos/crew.hpp"
+#include "chaos/fenced_sink.hpp"
+#include "chaos/nemesis.hpp"
+#include "support/await.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace holdfast::chaos {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What is wrong, and how much was looked at.
+class Verdict {
+public:
+    explicit Verdict(std::ostream& out) : out_(out) {}
+
+    void add(const std::string& kind, const std::vector<Violation>& found) {
+        for (const Violation& one : found) add(kind, one.what);
+    }
+    void add(const std::string& kind, const std::string& what) {
+        // Where one thing is wrong, hundreds may be; the first ones tell.
+        if (++wrong_ <= told_at_most) out_ << "  " << kind << ": " << what << "\n";
+    }
+    int wrong() const { return wrong_; }
+
+private:
+    static constexpr int told_at_most = 20;
+    std::ostream& out_;
+    int wrong_ = 0;
+};
+
+std::size_t admitted_in(const History& history) {
+    std::size_t count = 0;
+    for (const Visit& visit : history.visits) count += visit.was_admitted() ? 1 : 0;
+    return count;
+}
+
+/// Whether the store says so; one that does not answer is asked again by whoever waits for it.
+template <class Question>
+bool comes_true(const Site& site, Question question) {
+    constexpr auto limit = 60s;
+    return test::await(
+        [&] {
+            try {
+                return question(connect(site.url()));
+            } catch (const Error&) {
+                return false;
+            }
+        },
+        limit);
+}
+
+/// After the last fault a free lock is had soon, and in the end nobody is left in any line.
+void see_what_is_left(const Site& site, Verdict& verdict) {
+    for (const std::string& name : resources(site.abilities())) {
+        const auto has_nobody = [&](const Client& client) { return !client.look_at(name); };
+        if (!comes_true(site, has_nobody)) verdict.add("left", name + " has somebody in line");
+    }
+    for (const std::string& name : mutexes()) {
+        const auto is_free = [&](const Client& client) {
+            return client.mutex(name).try_lock_for(10s);
+        };
+        if (!comes_true(site, is_free)) verdict.add("stuck", name + " is not free");
+    }
+}
+
+void judge_numbers(const FencedNumbers& numbers, Verdict& verdict) {
+    for (const auto& [name, guarded] : numbers.all()) {
+        if (guarded.number == guarded.writes) continue;
+        verdict.add("lost update", name + ": " + std::to_string(guarded.writes) + " writes made " +
+                                       std::to_string(guarded.number));
+    }
+}
+
+void judge(const History& history, const Nemesis& nemesis, const Crew& crew, Verdict& verdict,
+           std::ostream& out) {
+    const auto met = overlaps(history.visits);
+    const auto not_excused = unexcused(met, nemesis.excuses());
+    verdict.add("overlap", not_excused);
+    verdict.add("fence", fences_that_fell(history.visits));
+    verdict.add("fence given twice", fences_given_twice(history.visits));
+    verdict.add("no end", waits_without_end(history.visits, crew.killed()));
+    const int expected[] = {static_cast<int>(errc::unreachable), static_cast<int>(errc::cancelled)};
+    verdict.add("error", unexpected_failures(history.failures, expected));
+    for (const Complaint& one : history.complaints) verdict.add("complaint", one.what);
+    out << "  " << admitted_in(history) << " of " << history.visits.size() << " were admitted, "
+        << history.failures.size() << " errors, " << met.size() - not_excused.size()
+        << " overlaps that the table of faults names\n";
+}
+
+void tell_strikes(const Nemesis& nemesis, std::ostream& out) {
+    int all = 0;
+    for (const auto& [name, count] : nemesis.strikes()) all += count;
+    out << "  " << all << " faults:";
+    for (const auto& [name, count] : nemesis.strikes()) out << " " << count << " x " << name << ";";
+    out << "\n";
+}
+
+std::vector<Fault> faults_of(Site& site, Crew& crew) {
+    auto faults = site.faults();
+    for (Fault& one : crew.faults()) faults.push_back(std::move(one));
+    return faults;
+}
+
+}  // namespace
+
+bool run(const SiteEntry& entry, const Plan& plan, std::ostream& out) {
+    out << entry.name << ", --seed " << plan.seed << std::endl;
+    Random random(plan.seed);
+    const test::TemporaryFolder folder;
+    const auto journals = folder.path() / "journals";
+    std::filesystem::create_directory(journals);
+    const auto site = entry.make();
+    const FencedSink sink(folder.path() / "sink");
+    Crew crew({site->url(), journals, folder.path() / "sink", plan.seed, site->abilities()},
+              plan.workers, random);
+    Nemesis nemesis(faults_of(*site, crew), *site, random);
+    const auto end = std::chrono::steady_clock::now() + plan.time;
+    while (std::chrono::steady_clock::now() < end) nemesis.strike();
+    Verdict verdict(out);
+    for (const std::string& one : crew.dismiss()) verdict.add("stuck", one);
+    see_what_is_left(*site, verdict);
+    judge(read_history(journals), nemesis, crew, verdict, out);
+    judge_numbers(sink.numbers(), verdict);
+    tell_strikes(nemesis, out);
+    out << "  "
+        << (verdict.wrong() == 0 ? "nothing wrong" : "WRONG: " + std::to_string(verdict.wrong()))
+        << std::endl;
+    return verdict.wrong() == 0;
+}
+
+}  // namespace holdfast::chaos

@@ -1,0 +1,130 @@
+#include "chaos/checkers.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace holdfast::chaos {
+
+namespace {
+
+using OfOneResource = std::vector<const Visit*>;
+
+std::map<std::string, OfOneResource> admitted_by_resource(std::span<const Visit> visits) {
+    std::map<std::string, OfOneResource> found;
+    for (const Visit& visit : visits) {
+        if (visit.was_admitted()) found[visit.resource].push_back(&visit);
+    }
+    return found;
+}
+
+std::string description_of(const Visit& visit) {
+    return visit.who + " (fence " + std::to_string(visit.fence) + ", trusted from " +
+           std::to_string(visit.admitted) + " to " + std::to_string(visit.trusted) + ")";
+}
+
+/// Those who trust their holds, in the order in which they came.
+class Inside {
+public:
+    void enter(const Visit& visit, std::vector<Violation>& found) {
+        std::erase_if(visits_, [&](const Visit* one) { return one->trusted <= visit.admitted; });
+        std::uint64_t weight = visit.weight;
+        for (const Visit* one : visits_) weight += one->weight;
+        if (weight > visit.capacity) found.push_back(violation(visit));
+        visits_.push_back(&visit);
+    }
+
+private:
+    Violation violation(const Visit& newcomer) const {
+        std::string what = newcomer.resource + ": " + description_of(newcomer) + " beside";
+        bool fenced = true;
+        for (const Visit* one : visits_) {
+            what += " " + description_of(*one);
+            if (one->fence >= newcomer.fence) fenced = false;
+        }
+        return {newcomer.admitted, what, fenced};
+    }
+
+    OfOneResource visits_;
+};
+
+}  // namespace
+
+std::vector<Violation> overlaps(std::span<const Visit> visits) {
+    std::vector<Violation> found;
+    for (auto& [resource, admitted] : admitted_by_resource(visits)) {
+        std::ranges::sort(admitted, {}, &Visit::admitted);
+        Inside inside;
+        for (const Visit* visit : admitted) inside.enter(*visit, found);
+    }
+    return found;
+}
+
+std::vector<Violation> fences_that_fell(std::span<const Visit> visits) {
+    std::vector<Violation> found;
+    for (auto& [resource, by_asking] : admitted_by_resource(visits)) {
+        auto by_admission = by_asking;
+        std::ranges::sort(by_asking, {}, &Visit::asked);
+        std::ranges::sort(by_admission, {}, &Visit::admitted);
+        const Visit* highest = nullptr;
+        auto earlier = by_admission.begin();
+        for (const Visit* visit : by_asking) {
+            for (; earlier != by_admission.end() && (*earlier)->admitted < visit->asked;
+                 ++earlier) {
+                if (highest == nullptr || (*earlier)->fence > highest->fence) highest = *earlier;
+            }
+            if (highest == nullptr || visit->fence > highest->fence) continue;
+            found.push_back({visit->admitted, resource + ": " + description_of(*visit) +
+                                                  " came after " + description_of(*highest)});
+        }
+    }
+    return found;
+}
+
+std::vector<Violation> fences_given_twice(std::span<const Visit> visits) {
+    std::vector<Violation> found;
+    for (const auto& [resource, admitted] : admitted_by_resource(visits)) {
+        std::map<std::uint64_t, const Visit*> holders;
+        for (const Visit* visit : admitted) {
+            const auto [at, is_new] = holders.emplace(visit->fence, visit);
+            if (is_new) continue;
+            found.push_back({visit->admitted, resource + ": " + description_of(*visit) + " and " +
+                                                  description_of(*at->second)});
+        }
+    }
+    return found;
+}
+
+std::vector<Violation> waits_without_end(std::span<const Visit> visits,
+                                         std::span<const std::string> killed) {
+    const std::set<std::string> gone(killed.begin(), killed.end());
+    std::vector<Violation> found;
+    for (const Visit& visit : visits) {
+        if (visit.ended != 0 || gone.contains(visit.who.substr(0, visit.who.find('/')))) continue;
+        found.push_back({visit.asked, visit.resource + ": " + visit.who + " heard nothing"});
+    }
+    return found;
+}
+
+std::vector<Violation> unexpected_failures(std::span<const Failure> failures,
+                                           std::span<const int> expected) {
+    std::vector<Violation> found;
+    for (const Failure& failure : failures) {
+        if (std::ranges::find(expected, failure.code) != expected.end()) continue;
+        found.push_back({failure.at, failure.sentence});
+    }
+    return found;
+}
+
+std::vector<Violation> unexcused(std::span<const Violation> found,
+                                 std::span<const Excuse> excuses) {
+    std::vector<Violation> left;
+    std::ranges::copy_if(found, std::back_inserter(left), [&](const Violation& violation) {
+        return !violation.fenced || std::ranges::none_of(excuses, [&](const Excuse& excuse) {
+            return excuse.begin <= violation.at && violation.at <= excuse.end;
+        });
+    });
+    return left;
+}
+
+}  // namespace holdfast::chaos

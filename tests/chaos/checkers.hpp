@@ -1,0 +1,49 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "chaos/history.hpp"
+
+/// What is wrong with a history. Each is a pure function, tested with histories that are known to
+/// be bad (checkers_test.cpp).
+namespace holdfast::chaos {
+
+struct Violation {
+    Instant at = 0;
+    std::string what;
+    /// Whoever was given a share beside somebody else has a larger fence: what the lock guards can
+    /// refuse the other one.
+    bool fenced = false;
+};
+
+/// More weight than there is, trusted by its holders at one moment. Mutex, read-write lock and
+/// permits alike.
+std::vector<Violation> overlaps(std::span<const Visit> visits);
+
+/// A fence that is not larger than that of a hold which was given before this one was asked for.
+std::vector<Violation> fences_that_fell(std::span<const Visit> visits);
+
+/// Two holds that cannot be told apart: one fence, given twice.
+std::vector<Violation> fences_given_twice(std::span<const Visit> visits);
+
+/// Who asked, and never heard anything, though its process went on until the end.
+std::vector<Violation> waits_without_end(std::span<const Visit> visits,
+                                         std::span<const std::string> killed);
+
+/// Errors of another kind than those that a fault may cause.
+std::vector<Violation> unexpected_failures(std::span<const Failure> failures,
+                                           std::span<const int> expected);
+
+/// A time in which, by a fault and what the store's page says of it, more than one may hold.
+struct Excuse {
+    Instant begin = 0;
+    Instant end = 0;
+    std::string why;
+};
+/// Those that no excuse covers: an excuse is for holds that their fences tell apart, and for their
+/// time alone.
+std::vector<Violation> unexcused(std::span<const Violation> found, std::span<const Excuse> excuses);
+
+}  // namespace holdfast::chaos

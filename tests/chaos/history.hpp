@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+/// What clients did while faults went on, as they wrote it down themselves.
+namespace holdfast::chaos {
+
+/// Nanoseconds of CLOCK_BOOTTIME: the same for all processes of the machine.
+using Instant = std::int64_t;
+Instant now();
+
+/// How one attempt at a resource went on, as far as it was written down.
+struct Visit {
+    std::string who;  ///< names the attempt; that of several resources has one for each
+    std::string resource;
+    std::uint64_t weight = 0;
+    std::uint64_t capacity = 0;
+    std::uint64_t fence = 0;
+    Instant asked = 0;     ///< before the request was made
+    Instant admitted = 0;  ///< when it was known to hold; nought: never
+    Instant trusted = 0;   ///< the last time that it was seen to be held
+    Instant ended = 0;     ///< released, lost, busy or failed; nought: never, or not written down
+
+    bool was_admitted() const { return admitted != 0; }
+};
+
+/// Something that must not be, as the one who saw it wrote it down.
+struct Complaint {
+    Instant at = 0;
+    std::string what;
+};
+
+/// How an attempt failed.
+struct Failure {
+    Instant at = 0;
+    int code = 0;  ///< of holdfast::errc
+    std::string sentence;
+};
+
+struct History {
+    std::vector<Visit> visits;
+    std::vector<Complaint> complaints;
+    std::vector<Failure> failures;
+};
+
+/// One client's part of a history, in a file that it alone writes: each line at once, so that
+/// nothing but the last is missing when its process is killed.
+class Journal {
+public:
+    explicit Journal(const std::filesystem::path& file);
+    ~Journal();
+    Journal(const Journal&) = delete;
+    Journal& operator=(const Journal&) = delete;
+
+    void asked(const Visit& visit);
+    void admitted(const Visit& visit);
+    void trusted(const Visit& visit);
+    void ended(const Visit& visit);
+    void complain(const std::string& what);
+    void failed(int code, const std::string& sentence);
+
+private:
+    void write(const std::string& line);
+
+    int file_;
+};
+
+/// Of all journals in the folder. What its process did not finish writing is left out.
+History read_history(const std::filesystem::path& folder);
+
+}  // namespace holdfast::chaos

@@ -1,0 +1,25 @@
+#include "chaos/site.hpp"
+#include "support/temporary_folder.hpp"
+
+/// The embedded store: there is nothing that can fail but its users.
+namespace holdfast::chaos {
+
+namespace {
+
+class Local final : public Site {
+public:
+    std::string url() const override { return "local://" + (folder_.path() / "store").string(); }
+    std::vector<Fault> faults() override { return {}; }
+    void settle() override {}
+
+private:
+    test::TemporaryFolder folder_;
+};
+
+}  // namespace
+
+std::vector<SiteEntry> local_sites() {
+    return {{"local", [] { return std::make_unique<Local>(); }}};
+}
+
+}  // namespace holdfast::chaos

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "chaos/site.hpp"
+
+namespace holdfast::chaos {
+
+/// What makes the program one of the processes that contend.
+inline constexpr const char* worker_flag = "--worker";
+
+/// The names of what they contend for: exclusively, and in all ways.
+std::vector<std::string> mutexes();
+std::vector<std::string> resources(const Abilities& abilities);
+
+struct WorkerOrders {
+    std::string url;
+    std::filesystem::path journals;  ///< a folder: its own is named by its pid
+    std::filesystem::path sink;
+    std::uint64_t seed = 0;
+    Abilities abilities;
+};
+
+/// Contends in all ways at once until its input says to stop, or ends; then what it waits for is
+/// cancelled, what it holds given back. The exit code.
+int work(const WorkerOrders& orders);
+
+}  // namespace holdfast::chaos

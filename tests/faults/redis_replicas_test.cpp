@@ -11,7 +11,10 @@ namespace {
 
 /// So long that a busy machine is no reason to fail.
 constexpr const char* patiently = "&request_timeout=60s";
+/// For what is to fail, as often as it is tried.
 constexpr const char* soon = "&request_timeout=1s";
+/// For what is to be done, and is waited out when its server is gone.
+constexpr const char* in_time = "&request_timeout=5s";
 
 /// For those whose replicas must confirm.
 Client client_of(Replicated& servers, const std::string& replicas,
@@ -39,11 +42,22 @@ std::optional<Error> error_of(const Client& client) {
     }
 }
 
+bool names_replicas(const Error& error) {
+    return std::string_view(error.what()).find("replicas") != std::string_view::npos;
+}
+/// A busy machine may be the reason of some, but never lets one through.
 void expect_unreachable(const Client& client) {
-    const auto error = error_of(client);
+    std::optional<Error> error;
+    EXPECT_TRUE(await([&] {
+        error = error_of(client);
+        return !error || names_replicas(*error);
+    })) << error->what();
     ASSERT_TRUE(error.has_value());
     EXPECT_EQ(error->code(), errc::unreachable);
-    EXPECT_NE(std::string(error->what()).find("replicas"), std::string::npos) << error->what();
+}
+void expect_free(const Client& client) {
+    std::optional<Error> error;
+    EXPECT_TRUE(await([&] { return !(error = error_of(client)); })) << error->what();
 }
 
 TEST(RedisReplicas, AHoldIsOnAllReplicasWhenAllConfirmIt) {
@@ -61,9 +75,9 @@ TEST(RedisReplicas, AHoldThatIsNotConfirmedIsAnErrorAndTakenOut) {
     expect_unreachable(ours);
     // Its tombstone keeps the key for a minute.
     const Client rival = client_of(servers, "none");
-    EXPECT_EQ(error_of(rival), std::nullopt) << "it is free again";
+    expect_free(rival);
     servers.resume();
-    EXPECT_EQ(error_of(ours), std::nullopt);
+    expect_free(ours);
 }
 
 TEST(RedisReplicas, OneIsEnoughWhereOneIsAskedFor) {
@@ -77,12 +91,9 @@ TEST(RedisReplicas, OneIsEnoughWhereOneIsAskedFor) {
 TEST(RedisReplicas, AReplicaThatIsGoneStillCounts) {
     Replicated servers;
     const Client ours = client_of(servers, "all", soon);
-    EXPECT_EQ(error_of(ours), std::nullopt);
+    expect_free(ours);
     servers.second().kill();
-    ASSERT_TRUE(await([&] {
-        return servers.master().command({"ROLE"}).find(std::to_string(servers.second().port())) ==
-               std::string::npos;
-    }));
+    ASSERT_TRUE(await([&] { return !servers.follows(servers.second()); }));
     expect_unreachable(ours);
 }
 
@@ -148,16 +159,16 @@ TEST(RedisReplicas, AHoldWhoseRenewalsAreNotConfirmedIsLostInTime) {
     // On a busy machine not even the first try may be confirmed within a second.
     const Hold hold = ours.mutex("orders", {.lease = 3s}).try_acquire_for(60s).value();
     servers.pause();
-    EXPECT_TRUE(await([&] { return hold.lost().stop_requested(); }, 30s));
+    EXPECT_TRUE(await([&] { return hold.lost().stop_requested(); }, 60s));
     EXPECT_FALSE(hold.held());
 }
 
 TEST(RedisReplicas, AHoldStaysWhileItsRenewalsAreConfirmed) {
     Replicated servers;
     const Client ours = client_of(servers, "all");
-    auto hold = ours.mutex("orders", {.lease = 3s}).acquire();
+    auto hold = ours.mutex("orders", {.lease = 10s}).acquire();
     const auto before = servers.first().command({"GET", lock_key()});
-    EXPECT_TRUE(await([&] { return servers.first().command({"GET", lock_key()}) != before; }, 30s));
+    EXPECT_TRUE(await([&] { return servers.first().command({"GET", lock_key()}) != before; }, 60s));
     EXPECT_EQ(hold.release(), Released::in_time);
 }
 
@@ -165,12 +176,12 @@ TEST(RedisReplicas, AHoldStaysWhileItsRenewalsAreConfirmed) {
 TEST(RedisReplicas, AHoldIsConfirmedByAServerWithoutMemoryToo) {
     Replicated servers;
     const Client ours = client_of(servers, "all");
-    auto hold = ours.mutex("orders", {.lease = 5s}).acquire();
+    auto hold = ours.mutex("orders", {.lease = 10s}).acquire();
     servers.master().command({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
     servers.master().command({"CONFIG", "SET", "maxmemory", "1"});
     const auto before = servers.first().command({"GET", lock_key()});
     EXPECT_TRUE(await([&] { return servers.first().command({"GET", lock_key()}) != before; }));
-    EXPECT_FALSE(await([&] { return hold.lost().stop_requested(); }, 6s));
+    EXPECT_FALSE(await([&] { return hold.lost().stop_requested(); }, 11s));
     EXPECT_EQ(hold.release(), Released::in_time);
 }
 
@@ -200,7 +211,7 @@ TEST(RedisReplicas, AConnectionByWhichNobodyConfirmsAnyMoreIsMadeAnew) {
 
 TEST(RedisReplicas, WhereItStandsIsNoAdmissionBeforeItIsConfirmed) {
     Replicated servers;
-    const PortUser user(servers.master().url() + "?replicas=one" + soon);
+    const PortUser user(servers.master().url() + "?replicas=one" + in_time);
     const auto one = PortUser::contender();
     const auto entered = user.enter(one);
     ASSERT_TRUE(entered.ok());
@@ -215,7 +226,7 @@ TEST(RedisReplicas, WhereItStandsIsNoAdmissionBeforeItIsConfirmed) {
 /// The master dies with what its replicas do not have.
 void expect_no_double(const std::string& replicas) {
     Replicated servers;
-    const Client ours = client_of(servers, replicas, soon);
+    const Client ours = client_of(servers, replicas, in_time);
     servers.cut_off();
     Acquiring acquiring([&](const std::stop_token&) {
         auto attempt = ours.mutex("orders", {.lease = long_lease}).try_acquire();
@@ -238,7 +249,7 @@ TEST(RedisReplicas, AMasterThatDiesBeforeAllHaveItHasGivenNothing) {
 TEST(RedisReplicas, WithNoneTwoMayHoldItAndTheFenceTellsThemApart) {
     for (int i = rounds(2, 20); i > 0; --i) {
         Replicated servers;
-        const Client ours = client_of(servers, "none", soon);
+        const Client ours = client_of(servers, "none", in_time);
         servers.cut_off();
         const auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
         fail_over(servers);
@@ -253,7 +264,7 @@ TEST(RedisReplicas, WithNoneTwoMayHoldItAndTheFenceTellsThemApart) {
 TEST(RedisReplicas, WhatWasConfirmedIsThereAfterAFailover) {
     for (int i = rounds(2, 20); i > 0; --i) {
         Replicated servers;
-        const Client ours = client_of(servers, "all", "&request_timeout=5s");
+        const Client ours = client_of(servers, "all", "&request_timeout=10s");
         const auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
         fail_over(servers);
         EXPECT_FALSE(connect(servers.first().url()).mutex("orders").try_lock());
@@ -303,7 +314,7 @@ public:
 private:
     void visit(const Client& ours) {
         try {
-            auto attempt = ours.mutex("orders", {.lease = 6s}).try_acquire_for(1s);
+            auto attempt = ours.mutex("orders", {.lease = 10s}).try_acquire_for(1s);
             if (!attempt) return;
             if (++inside_ != 1) ++met_;
             std::this_thread::yield();
@@ -340,11 +351,10 @@ TEST(RedisReplicas, NobodyMeetsAnotherThroughFailoversWhenAllConfirm) {
 
 /// Those that follow this one, by what it says.
 std::vector<RedisServer*> replicas_of(RedisCluster& servers, const RedisServer& master) {
-    const std::string role = master.command({"ROLE"});
     std::vector<RedisServer*> found;
     for (std::size_t i = 0; i < RedisCluster::size; ++i) {
         RedisServer& one = servers.server(i);
-        if (role.find(std::to_string(one.port())) != std::string::npos) found.push_back(&one);
+        if (master.is_followed_by(one)) found.push_back(&one);
     }
     return found;
 }

@@ -47,6 +47,7 @@ public:
         replica.command({"REPLICAOF", "NO", "ONE"});
         EXPECT_TRUE(await([&] { return replica.is_master(); }));
     }
+    bool follows(const RedisServer& replica) const { return master_.is_followed_by(replica); }
     bool has_holder(const std::string& name) const {
         return master_.command({"EXISTS", line_key("holdfast/" + name)}) == "1";
     }
@@ -62,10 +63,6 @@ private:
         return options;
     }
     void await_whole() {
-        const auto follows = [&](const RedisServer& replica) {
-            return master_.command({"ROLE"}).find(std::to_string(replica.port())) !=
-                   std::string::npos;
-        };
         EXPECT_TRUE(await([&] { return follows(first_) && follows(second_); }, 60s));
     }
 

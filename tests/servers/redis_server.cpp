@@ -129,6 +129,11 @@ std::string RedisServer::role() const {
     return ask(socket_path(), {"ROLE"}).value_or("");
 }
 
+bool RedisServer::is_followed_by(const RedisServer& replica) const {
+    const std::string entry = "127.0.0.1, " + std::to_string(replica.port()) + ", ";
+    return is_master() && role().find(entry) != std::string::npos;
+}
+
 std::string RedisServer::command(const std::vector<std::string>& words) const {
     auto answer = ask(socket_path(), words);
     if (!answer) {

@@ -47,6 +47,8 @@ public:
     /// connections.
     bool is_master() const { return role().starts_with("[master"); }
     bool is_replica() const { return role().starts_with("[slave"); }
+    /// By what this one says: the other has got all that was there when it came.
+    bool is_followed_by(const RedisServer& replica) const;
     /// What it answers, as text: see to_text(). On a connection of its own by the Unix socket, as
     /// a user of its own who may do all, so it works whatever the test does to the others. Throws
     /// when the server does not answer.

@@ -94,8 +94,22 @@ RedisServer& RedisCluster::server_of_slot(int slot) {
         }
         return claims == 1;
     };
-    if (!await(is_there)) throw std::runtime_error("nobody serves slot " + std::to_string(slot));
+    if (!await(is_there)) {
+        throw std::runtime_error(std::to_string(claims) + " nodes say that they serve slot " +
+                                 std::to_string(slot) + views());
+    }
     return *found;
+}
+
+/// Of the whole, as each node has it.
+std::string RedisCluster::views() const {
+    std::string views;
+    for (const auto& server : servers_) {
+        if (!server->runs()) continue;
+        views += "\n" + server->address() + ":\n" + server->command({"CLUSTER", "NODES"}) +
+                 server->command({"CLUSTER", "INFO"});
+    }
+    return views;
 }
 
 /// "id address flags master ping pong epoch link slot first-last [slot->-id]"
@@ -161,7 +175,7 @@ void RedisCluster::end_moving(int slot, RedisServer& from, RedisServer& to) {
     }
     // Another move before all have heard of this one could leave the slot to nobody.
     if (!await([&] { return all_agree_on(slot, id_of(to)); })) {
-        throw std::runtime_error("the nodes do not agree on slot " + number);
+        throw std::runtime_error("the nodes do not agree on slot " + number + views());
     }
 }
 
@@ -203,8 +217,7 @@ void RedisCluster::await_whole() {
         return true;
     };
     if (!await(is_whole, 60s)) {
-        throw std::runtime_error("the cluster does not settle: " +
-                                 servers_.front()->command({"CLUSTER", "NODES"}));
+        throw std::runtime_error("the cluster does not settle" + views());
     }
 }
 

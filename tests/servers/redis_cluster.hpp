@@ -49,6 +49,7 @@ private:
     void configure() const;
     bool all_agree_on(int slot, const std::string& owner) const;
     static bool has_slot(const std::string& line, int slot);
+    std::string views() const;
     std::string id_of(const RedisServer& server) const {
         return server.command({"CLUSTER", "MYID"});
     }

@@ -4,6 +4,7 @@
 #include <ostream>
 #include <utility>
 
+#include "chaos/administrator.hpp"
 #include "chaos/checkers.hpp"
 #include "chaos/crew.hpp"
 #include "chaos/fenced_sink.hpp"
@@ -80,13 +81,16 @@ void judge_numbers(const FencedNumbers& numbers, Verdict& verdict) {
     }
 }
 
+void judge_fences(const History& history, Verdict& verdict) {
+    verdict.add("fence", fences_that_fell(history.visits));
+    verdict.add("fence given twice", fences_given_twice(history.visits));
+}
+
 void judge(const History& history, const Nemesis& nemesis, const Crew& crew, Verdict& verdict,
            std::ostream& out) {
     const auto met = overlaps(history.visits);
     const auto not_excused = unexcused(met, nemesis.excuses());
     verdict.add("overlap", not_excused);
-    verdict.add("fence", fences_that_fell(history.visits));
-    verdict.add("fence given twice", fences_given_twice(history.visits));
     verdict.add("no end", waits_without_end(history.visits, crew.killed()));
     const int expected[] = {static_cast<int>(errc::unreachable), static_cast<int>(errc::cancelled)};
     verdict.add("error", unexpected_failures(history.failures, expected));
@@ -104,9 +108,10 @@ void tell_strikes(const Nemesis& nemesis, std::ostream& out) {
     out << "\n";
 }
 
-std::vector<Fault> faults_of(Site& site, Crew& crew) {
+std::vector<Fault> faults_of(Site& site, Crew& crew, Administrator& administrator) {
     auto faults = site.faults();
     for (Fault& one : crew.faults()) faults.push_back(std::move(one));
+    for (Fault& one : administrator.faults()) faults.push_back(std::move(one));
     return faults;
 }
 
@@ -122,14 +127,19 @@ bool run(const SiteEntry& entry, const Plan& plan, std::ostream& out) {
     const FencedSink sink(folder.path() / "sink");
     Crew crew({site->url(), journals, folder.path() / "sink", plan.seed, site->abilities()},
               plan.workers, random);
-    Nemesis nemesis(faults_of(*site, crew), *site, random);
+    Administrator administrator(*site);
+    Nemesis nemesis(faults_of(*site, crew, administrator), *site, random);
     const auto end = std::chrono::steady_clock::now() + plan.time;
     while (std::chrono::steady_clock::now() < end) nemesis.strike();
     Verdict verdict(out);
     for (const std::string& one : crew.dismiss()) verdict.add("stuck", one);
     see_what_is_left(*site, verdict);
-    judge(read_history(journals), nemesis, crew, verdict, out);
-    judge_numbers(sink.numbers(), verdict);
+    const History history = read_history(journals);
+    judge(history, nemesis, crew, verdict, out);
+    if (site->abilities().fences) {
+        judge_fences(history, verdict);
+        judge_numbers(sink.numbers(), verdict);
+    }
     tell_strikes(nemesis, out);
     out << "  "
         << (verdict.wrong() == 0 ? "nothing wrong" : "WRONG: " + std::to_string(verdict.wrong()))

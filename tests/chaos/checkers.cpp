@@ -36,13 +36,16 @@ public:
 
 private:
     Violation violation(const Visit& newcomer) const {
-        std::string what = newcomer.resource + ": " + description_of(newcomer) + " beside";
-        bool fenced = true;
+        Violation met{.at = newcomer.admitted,
+                      .what = newcomer.resource + ": " + description_of(newcomer) + " beside",
+                      .fenced = true};
         for (const Visit* one : visits_) {
-            what += " " + description_of(*one);
-            if (one->fence >= newcomer.fence) fenced = false;
+            met.what += " " + description_of(*one);
+            if (one->fence >= newcomer.fence) met.fenced = false;
+            if (one->trusted > newcomer.admitted + one->lease) met.told_in_time = false;
         }
-        return {newcomer.admitted, what, fenced};
+        if (!met.told_in_time) met.what += ", told too late";
+        return met;
     }
 
     OfOneResource visits_;
@@ -120,8 +123,10 @@ std::vector<Violation> unexcused(std::span<const Violation> found,
                                  std::span<const Excuse> excuses) {
     std::vector<Violation> left;
     std::ranges::copy_if(found, std::back_inserter(left), [&](const Violation& violation) {
-        return !violation.fenced || std::ranges::none_of(excuses, [&](const Excuse& excuse) {
-            return excuse.begin <= violation.at && violation.at <= excuse.end;
+        return std::ranges::none_of(excuses, [&](const Excuse& excuse) {
+            return excuse.begin <= violation.at && violation.at <= excuse.end &&
+                   (violation.fenced || !excuse.why.told_apart) &&
+                   (violation.told_in_time || !excuse.why.told_in_time);
         });
     });
     return left;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "chaos/history.hpp"
+#include "chaos/site.hpp"
 
 /// What is wrong with a history. Each is a pure function, tested with histories that are known to
 /// be bad (checkers_test.cpp).
@@ -16,6 +17,8 @@ struct Violation {
     /// Whoever was given a share beside somebody else has a larger fence: what the lock guards can
     /// refuse the other one.
     bool fenced = false;
+    /// Whoever was overtaken learned of it within its lease.
+    bool told_in_time = true;
 };
 
 /// More weight than there is, trusted by its holders at one moment. Mutex, read-write lock and
@@ -40,10 +43,10 @@ std::vector<Violation> unexpected_failures(std::span<const Failure> failures,
 struct Excuse {
     Instant begin = 0;
     Instant end = 0;
-    std::string why;
+    Excused why;
 };
-/// Those that no excuse covers: an excuse is for holds that their fences tell apart, and for their
-/// time alone.
+/// Those that no excuse covers: each is for its time alone and, unless it says otherwise, for holds
+/// that their fences tell apart and whose earlier holders were told in time.
 std::vector<Violation> unexcused(std::span<const Violation> found, std::span<const Excuse> excuses);
 
 }  // namespace holdfast::chaos

@@ -11,11 +11,21 @@ namespace holdfast::chaos {
 namespace {
 
 constexpr std::uint64_t all = 1'000'000'000;
+constexpr Instant lease = 30;
 
 /// Trusted from one moment to another; asked for a moment before.
 Visit visit(std::string who, std::uint64_t fence, Instant from, Instant to,
             std::uint64_t weight = all, std::uint64_t capacity = all) {
-    return {std::move(who), "orders", weight, capacity, fence, from - 1, from, to, to + 1};
+    return {.who = std::move(who),
+            .resource = "orders",
+            .weight = weight,
+            .capacity = capacity,
+            .lease = lease,
+            .fence = fence,
+            .asked = from - 1,
+            .admitted = from,
+            .trusted = to,
+            .ended = to + 1};
 }
 
 TEST(Overlaps, OneAfterTheOtherIsRight) {
@@ -94,11 +104,29 @@ TEST(Waits, OneThatHeardNothingIsFoundUnlessItWasKilled) {
 TEST(Excuses, AreForFencedHoldsInTheirTimeAlone) {
     const std::vector<Violation> found{
         {20, "fenced", true}, {20, "not", false}, {40, "late", true}};
-    const std::vector<Excuse> excuses{{10, 30, "the clock was set forward"}};
+    const std::vector<Excuse> excuses{{10, 30, {.row = "the clock was set forward"}}};
     const auto left = unexcused(found, excuses);
     ASSERT_EQ(left.size(), 2U);
     EXPECT_EQ(left[0].what, "not");
     EXPECT_EQ(left[1].what, "late");
+}
+
+TEST(Excuses, AreForNobodyWhoBelievesLongerThanALeaseUnlessTheySaySo) {
+    const std::vector<Visit> visits{visit("a", 1, 10, 20 + lease + 1), visit("b", 2, 20, 30)};
+    const auto found = overlaps(visits);
+    ASSERT_EQ(found.size(), 1U);
+    std::vector<Excuse> excuses{{10, 30, {.row = "the clock was set forward"}}};
+    EXPECT_EQ(unexcused(found, excuses).size(), 1U);
+    excuses[0].why.told_in_time = false;
+    EXPECT_TRUE(unexcused(found, excuses).empty());
+}
+
+TEST(Excuses, AreForHoldsThatNothingTellsApartWhereThePageSaysSo) {
+    const std::vector<Visit> visits{visit("a", 0, 10, 25), visit("b", 0, 20, 30)};
+    std::vector<Excuse> excuses{{10, 30, {.row = "the server is started again"}}};
+    EXPECT_EQ(unexcused(overlaps(visits), excuses).size(), 1U);
+    excuses[0].why.told_apart = false;
+    EXPECT_TRUE(unexcused(overlaps(visits), excuses).empty());
 }
 
 TEST(Failures, OnesThatNoFaultCausesAreFound) {

@@ -14,7 +14,7 @@ Crew::Crew(WorkerOrders orders, std::size_t size, Random& random) : orders_(std:
 test::Child Crew::hire(Random& random) {
     const Abilities& can = orders_.abilities;
     const std::string abilities = std::string(can.shares ? "s" : "") + (can.permits ? "p" : "") +
-                                  (can.several ? "m" : "") + "x";
+                                  (can.several ? "m" : "") + (can.fences ? "f" : "") + "x";
     return test::Child({test::this_program(), worker_flag, orders_.url, orders_.journals,
                         orders_.sink, std::to_string(random()), abilities});
 }

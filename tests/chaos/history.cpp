@@ -52,7 +52,7 @@ private:
         if (verb == "asked") {
             visit.who = who;
             visit.asked = at;
-            words >> visit.resource >> visit.weight >> visit.capacity;
+            words >> visit.resource >> visit.weight >> visit.capacity >> visit.lease;
         } else if (verb == "admitted") {
             visit.admitted = visit.trusted = at;
             words >> visit.fence;
@@ -100,7 +100,8 @@ Journal::~Journal() {
 
 void Journal::asked(const Visit& visit) {
     write(told("asked", visit.asked, visit) + " " + visit.resource + " " +
-          std::to_string(visit.weight) + " " + std::to_string(visit.capacity));
+          std::to_string(visit.weight) + " " + std::to_string(visit.capacity) + " " +
+          std::to_string(visit.lease));
 }
 
 void Journal::admitted(const Visit& visit) {

@@ -18,6 +18,7 @@ struct Visit {
     std::string resource;
     std::uint64_t weight = 0;
     std::uint64_t capacity = 0;
+    Instant lease = 0;
     std::uint64_t fence = 0;
     Instant asked = 0;     ///< before the request was made
     Instant admitted = 0;  ///< when it was known to hold; nought: never

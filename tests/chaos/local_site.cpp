@@ -1,4 +1,4 @@
-#include "chaos/site.hpp"
+#include "chaos/fault_table.hpp"
 #include "support/temporary_folder.hpp"
 
 /// The embedded store: there is nothing that can fail but its users.
@@ -11,6 +11,7 @@ public:
     std::string url() const override { return "local://" + (folder_.path() / "store").string(); }
     std::vector<Fault> faults() override { return {}; }
     void settle() override {}
+    Excused excuse_of_hands() const override { return FaultTable("local").excused(ended_by_hand); }
 
 private:
     test::TemporaryFolder folder_;

@@ -61,7 +61,10 @@ int contend(const std::vector<std::string>& words) {
                  words.at(1),
                  words.at(2),
                  std::stoull(words.at(3)),
-                 {.shares = is_in('s'), .permits = is_in('p'), .several = is_in('m')}});
+                 {.shares = is_in('s'),
+                  .permits = is_in('p'),
+                  .several = is_in('m'),
+                  .fences = is_in('f')}});
 }
 
 int let_loose(const std::vector<std::string>& words) {

@@ -1,4 +1,4 @@
-#include "chaos/one_server.hpp"
+#include "chaos/fault_table.hpp"
 #include "servers/etcd_cluster.hpp"
 #include "servers/zookeeper_ensemble.hpp"
 
@@ -10,8 +10,11 @@ namespace {
 template <class Servers>
 class Members final : public Site {
 public:
+    explicit Members(const std::string& store) : table_(store) {}
+
     std::string url() const override { return servers_.url() + "?request_timeout=2s"; }
     void settle() override { servers_.await_whole(); }
+    Excused excuse_of_hands() const override { return table_.excused(ended_by_hand); }
 
     /// One member at a time: there is a majority, or soon will be.
     std::vector<Fault> faults() override {
@@ -43,18 +46,24 @@ private:
                 .alone = true};
     }
 
+    const FaultTable table_;
     Servers servers_;
 };
+
+template <class Servers>
+SiteEntry members(const std::string& store) {
+    return {store, [store] { return std::make_unique<Members<Servers>>(store); }};
+}
 
 }  // namespace
 
 std::vector<SiteEntry> member_sites() {
     return {
 #ifdef HOLDFAST_STORE_ZOOKEEPER
-        {"zookeeper", [] { return std::make_unique<Members<test::ZookeeperEnsemble>>(); }},
+        members<test::ZookeeperEnsemble>("zookeeper"),
 #endif
 #ifdef HOLDFAST_STORE_ETCD
-        {"etcd", [] { return std::make_unique<Members<test::EtcdCluster>>(); }},
+        members<test::EtcdCluster>("etcd"),
 #endif
     };
 }

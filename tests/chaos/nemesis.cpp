@@ -21,7 +21,7 @@ Nemesis::Nemesis(std::vector<Fault> faults, Site& site, Random& random)
 void Nemesis::strike() {
     const Instant begin = now();
     std::vector<std::function<void()>> mending;
-    std::string excuse;
+    std::vector<Excused> excused;
     bool alone = false;
     for (auto left = 1 + random_() % 4 / 3; left > 0 && !alone; --left) {
         const Fault& fault = pick();
@@ -29,13 +29,13 @@ void Nemesis::strike() {
         alone = fault.alone;
         ++strikes_[fault.name];
         mending.push_back(fault.begin(random_));
-        if (!fault.excuse.empty()) excuse = fault.excuse;
+        if (fault.excuse.excuses()) excused.push_back(fault.excuse);
         pause_for(10ms, 1500ms);
     }
     pause_for(10ms, 1500ms);
     for (auto& mend : mending) mend();
     site_.settle();
-    if (!excuse.empty()) excuses_.push_back({begin, now() + aftermath, excuse});
+    for (const Excused& one : excused) excuses_.push_back({begin, now() + aftermath, one});
     pause_for(10ms, 500ms);
 }
 

@@ -31,10 +31,12 @@ public:
                            return [this] { server_.restart(); };
                        },
                        excuse_of_a_kill()});
-        all.push_back({"the server stands still", [this](Random&) {
+        all.push_back({"the server stands still",
+                       [this](Random&) {
                            server_.pause();
                            return [this] { server_.resume(); };
-                       }});
+                       },
+                       excuse_of_a_pause()});
         return all;
     }
 
@@ -42,7 +44,8 @@ protected:
     std::string url_behind() const { return server_.url_through(proxy_.port()); }
     const Server& server() const { return server_; }
     /// As Fault::excuse.
-    virtual std::string excuse_of_a_kill() const { return ""; }
+    virtual Excused excuse_of_a_kill() const { return {}; }
+    virtual Excused excuse_of_a_pause() const { return {}; }
 
 private:
     std::vector<Fault> of_the_network() {

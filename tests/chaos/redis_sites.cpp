@@ -1,15 +1,14 @@
 #include <algorithm>
-#include <fstream>
 #include <thread>
 #include <utility>
 
+#include "chaos/fault_table.hpp"
 #include "chaos/one_server.hpp"
+#include "chaos/set_clock.hpp"
 #include "servers/redis_cluster.hpp"
 #include "servers/redis_sentinels.hpp"
 #include "support/await.hpp"
-#include "support/docs_table.hpp"
 #include "support/proxy_protocol.hpp"
-#include "support/temporary_folder.hpp"
 
 /// Redis: alone behind a bad network, with sentinels, as a cluster.
 namespace holdfast::chaos {
@@ -26,13 +25,9 @@ constexpr const char* old_master_goes_on = "another server takes the master's pl
 constexpr const char* process_restarts = "the server's process dies and is started again";
 constexpr const char* clock_goes_forward = "the server's clock is set forward";
 
-/// The row, if the store's page says that two may hold by it.
-std::string excuse(const std::string& row, const std::string& column) {
-    static const test::DocsTable table(HOLDFAST_TEST_DOCS "/stores/redis.md",
-                                       "## What becomes of a hold");
-    const std::string cell = table.cell(row, column);
-    if (cell == "no such cell") throw std::logic_error("redis.md has no cell: " + row + column);
-    return cell == "fenced" ? row : "";
+Excused excuse(const std::string& row, const std::string& column) {
+    static const FaultTable table("redis");
+    return table.excused(row, column);
 }
 
 // --- one server ---------------------------------------------------------------------------------
@@ -43,28 +38,11 @@ struct Alone {
     std::vector<std::string> settings;
 };
 
-/// Where the file is that says how far a server's clock is ahead. Made before the server.
-class SetClock {
-protected:
-    void set_ahead(std::uint64_t seconds) const {
-        std::ofstream(folder_.path() / "new") << seconds;
-        std::filesystem::rename(folder_.path() / "new", file_);
-    }
-    test::RedisOptions heeded_by(test::RedisOptions options) const {
-        options.under = {"env", "LD_PRELOAD=" HOLDFAST_TEST_WRONG_CLOCK,
-                         "HOLDFAST_TEST_CLOCK=" + file_.string()};
-        return options;
-    }
-
-private:
-    test::TemporaryFolder folder_;
-    const std::filesystem::path file_ = folder_.path() / "ahead";
-};
-
 class RedisAlone final : SetClock, public OneServer<RedisServer> {
 public:
     explicit RedisAlone(const Alone& set_up)
-        : OneServer(heeded_by({.settings = set_up.settings}), test::redis_protocol),
+        : OneServer(heeded_by(test::RedisOptions{.settings = set_up.settings}),
+                    test::redis_protocol),
           set_up_(set_up) {}
 
     std::string url() const override {
@@ -74,6 +52,7 @@ public:
         const bool ours = set_up_.layout == "holdfast";
         return {.shares = set_up_.layout != "plain", .permits = ours, .several = ours};
     }
+    Excused excuse_of_hands() const override { return excuse(ended_by_hand, set_up_.persistence); }
     std::vector<Fault> faults() override {
         auto all = OneServer::faults();
         all.push_back({"scripts are forgotten", [this](Random&) {
@@ -81,25 +60,15 @@ public:
                            return nothing;
                        }});
         // One that forgets its last fence needs a clock that does not go back.
-        if (!set_up_.settings.empty()) add_those_of_the_clock(all);
+        if (!set_up_.settings.empty()) {
+            add_those_of_the_clock(all, excuse(clock_goes_forward, set_up_.persistence));
+        }
         return all;
     }
 
 private:
-    std::string excuse_of_a_kill() const override {
+    Excused excuse_of_a_kill() const override {
         return excuse(process_restarts, set_up_.persistence);
-    }
-    void add_those_of_the_clock(std::vector<Fault>& all) {
-        all.push_back({"its clock is set forward",
-                       [this](Random& random) {
-                           set_ahead(random() % 10);
-                           return nothing;
-                       },
-                       excuse(clock_goes_forward, set_up_.persistence)});
-        all.push_back({"its clock is set right", [this](Random&) {
-                           set_ahead(0);
-                           return nothing;
-                       }});
     }
 
     const Alone set_up_;
@@ -134,6 +103,7 @@ public:
 
     std::string url() const override { return servers_.url(parameters_for(replicas_)); }
     void settle() override { servers_.await_whole(); }
+    Excused excuse_of_hands() const override { return excuse(ended_by_hand, column_of(replicas_)); }
 
     std::vector<Fault> faults() override {
         const std::string column = column_of(replicas_);
@@ -141,7 +111,7 @@ public:
             {"a master is killed", [this](Random& random) { return kill(some_master(random)); },
              excuse(machine_dies, column)},
             {"a master stands still", [this](Random& random) { return pause(some_master(random)); },
-             excuse(old_master_goes_on, column)},
+             told_when_it_can_be(excuse(old_master_goes_on, column))},
             {"a replica stands still",
              [this](Random& random) { return pause(some_replica(random)); }},
             {"connections of clients are cut", [this](Random& random) {
@@ -152,6 +122,12 @@ public:
     }
 
 protected:
+    /// Whoever is alone with an old master learns of the others when it reaches them.
+    static Excused told_when_it_can_be(Excused excused) {
+        excused.told_in_time = false;
+        return excused;
+    }
+
     /// From a random one on.
     RedisServer* some_master(Random& random) {
         return some(random, [](const RedisServer& one) { return one.is_master(); });
@@ -281,6 +257,7 @@ class RedisForgetting final : public Site {
 public:
     std::string url() const override { return server_.url(); }
     std::vector<Fault> faults() override { return {}; }
+    Excused excuse_of_hands() const override { return {}; }
     void settle() override {
         for (int times = 20; times > 0; --times) {
             server_.flush();

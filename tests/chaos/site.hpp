@@ -13,14 +13,21 @@ namespace holdfast::chaos {
 
 using Random = std::mt19937_64;
 
+/// A row of the table of faults in a store's page by which two may hold for a while.
+struct Excused {
+    std::string row = {};      ///< empty: nothing excuses that two hold
+    bool told_apart = true;    ///< by their fences
+    bool told_in_time = true;  ///< whoever is overtaken learns of it within its lease
+
+    bool excuses() const { return !row.empty(); }
+};
+
 /// What befalls servers for a while.
 struct Fault {
     std::string name;
     /// Begins it, and returns what ends it.
     std::function<std::function<void()>(Random&)> begin;
-    /// A row of the table of faults in the store's page by which two may hold for a while, told
-    /// apart by their fences; empty: nothing excuses that.
-    std::string excuse = {};
+    Excused excuse = {};
     bool alone = false;  ///< it needs all servers
 };
 
@@ -29,6 +36,7 @@ struct Abilities {
     bool shares = true;
     bool permits = true;
     bool several = true;
+    bool fences = true;
 };
 
 class Site {
@@ -43,6 +51,8 @@ public:
     /// Until all servers are there, and in step, again.
     virtual void settle() = 0;
     virtual Abilities abilities() const { return {}; }
+    /// What the store's page says of a contender that somebody ends by hand.
+    virtual Excused excuse_of_hands() const = 0;
 };
 
 /// A set-up by its name.
@@ -58,5 +68,6 @@ std::vector<SiteEntry> local_sites();
 std::vector<SiteEntry> redis_sites();
 std::vector<SiteEntry> database_sites();
 std::vector<SiteEntry> member_sites();
+std::vector<SiteEntry> memcached_sites();
 
 }  // namespace holdfast::chaos

@@ -91,7 +91,8 @@ private:
     }
 
     LockOptions options() {
-        return {.lease = std::chrono::milliseconds{1500 + pick(random_, 2000)}};
+        lease_ = std::chrono::milliseconds{1500 + pick(random_, 2000)};
+        return {.lease = lease_};
     }
     Visit announced(const std::string& resource, std::uint64_t weight, std::uint64_t capacity) {
         return {.who = prefix_ + std::to_string(++visits_),
@@ -162,7 +163,11 @@ private:
     }
 
     void visit(std::vector<Visit> visits, const Asking& asking, const std::stop_token& stop) {
-        for (Visit& one : visits) one.asked = now(), journal_.asked(one);
+        for (Visit& one : visits) {
+            one.lease = std::chrono::nanoseconds{lease_}.count();
+            one.asked = now();
+            journal_.asked(one);
+        }
         try {
             if (Attempt attempt = ask(asking, random_, stop)) hold(visits, *attempt);
         } catch (const Error& error) {
@@ -236,6 +241,7 @@ private:
     Random random_;
     const std::string prefix_;
     std::uint64_t visits_ = 0;
+    std::chrono::milliseconds lease_{0};  ///< of the present visit
 };
 
 /// Patiently: what is to be seen is the store, not how long it takes to be there.

@@ -25,13 +25,14 @@ enum Fault : std::size_t {
     process_restarts,
     clock_goes_forward,
     clock_goes_back,
+    ended_by_hand,
     faults
 };
 enum SetUp : std::size_t { unsaved, every_second, always, none, one, majority, all, set_ups };
 
 constexpr std::array<const char*, faults> names_of_faults{
-    "ClientDies",      "ClientStandsStill", "MachineDies",  "OldMasterGoesOn",
-    "ProcessRestarts", "ClockGoesForward",  "ClockGoesBack"};
+    "ClientDies",      "ClientStandsStill", "MachineDies",   "OldMasterGoesOn",
+    "ProcessRestarts", "ClockGoesForward",  "ClockGoesBack", "EndedByHand"};
 constexpr std::array<const char*, set_ups> names_of_set_ups{
     "unsaved", "every_second", "always", "none", "one", "majority", "all"};
 
@@ -222,6 +223,12 @@ protected:
         servers_.set_clock_ahead(0);
         expect(hold, servers_.server());
     }
+    void end_it_by_hand() {
+        const auto hold = acquire();
+        EXPECT_TRUE(rival(servers_.server()).break_hold("orders", hold.fence()));
+        expect(hold, servers_.server());
+        expect_told(hold);
+    }
 
     const std::string expected_ = documented(GetParam());
     Servers servers_{GetParam().set_up};
@@ -244,6 +251,8 @@ TEST_P(RedisTable, IsTrue) {
             return set_its_clock_forward();
         case clock_goes_back:
             return set_its_clock_back();
+        case ended_by_hand:
+            return end_it_by_hand();
         case faults:
             break;
     }

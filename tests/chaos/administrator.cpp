@@ -1,0 +1,41 @@
+#include "chaos/administrator.hpp"
+
+#include <holdfast/error.hpp>
+
+#include "chaos/one_server.hpp"
+#include "chaos/worker.hpp"
+#include "stores/open_store.hpp"
+
+namespace holdfast::chaos {
+
+std::vector<Fault> Administrator::faults() {
+    return {{"a hold is ended by hand",
+             [this](Random& random) {
+                 end_some(&Line::holders, random);
+                 return nothing;
+             },
+             site_.excuse_of_hands()},
+            {"a waiter is thrown out by hand", [this](Random& random) {
+                 end_some(&Line::waiters, random);
+                 return nothing;
+             }}};
+}
+
+void Administrator::end_some(std::vector<Place> Line::*those, Random& random) const {
+    const auto names = resources(site_.abilities());
+    const auto& name = names.at(random() % names.size());
+    try {
+        const OpenedStore opened = open_store(site_.url());
+        const auto lines = opened.store->look_at(opened.prefix + name).get();
+        if (!lines.ok()) return;
+        for (const Line& line : lines.value()) {
+            const auto& found = line.*those;
+            if (line.resource != opened.prefix + name || found.empty()) continue;
+            static_cast<void>(opened.store->leave(found.at(random() % found.size()).ticket).get());
+        }
+    } catch (const Error&) {
+        // Nobody answers at the moment.
+    }
+}
+
+}  // namespace holdfast::chaos

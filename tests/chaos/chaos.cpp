@@ -18,6 +18,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
+/// So long may nobody hold a lock that somebody waits for: a fault or two, a failover, and the
+/// leases of those who died meanwhile.
+constexpr Instant idle_at_most = 30'000'000'000;
+
 /// What is wrong, and how much was looked at.
 class Verdict {
 public:
@@ -92,6 +96,7 @@ void judge(const History& history, const Nemesis& nemesis, const Crew& crew, Ver
     const auto not_excused = unexcused(met, nemesis.excuses());
     verdict.add("overlap", not_excused);
     verdict.add("no end", waits_without_end(history.visits, crew.killed()));
+    verdict.add("idle", idle_while_waited_for(history.visits, idle_at_most));
     const int expected[] = {static_cast<int>(errc::unreachable), static_cast<int>(errc::cancelled)};
     verdict.add("error", unexpected_failures(history.failures, expected));
     for (const Complaint& one : history.complaints) verdict.add("complaint", one.what);
@@ -125,8 +130,9 @@ bool run(const SiteEntry& entry, const Plan& plan, std::ostream& out) {
     std::filesystem::create_directory(journals);
     const auto site = entry.make();
     const FencedSink sink(folder.path() / "sink");
-    Crew crew({site->url(), journals, folder.path() / "sink", plan.seed, site->abilities()},
-              plan.workers, random);
+    Crew crew({site->url(), journals, folder.path() / "sink", plan.seed, site->abilities(),
+               site->shortest_lease(), site->broken()},
+              site->broken().empty() ? plan.workers : plan.workers / 2, random);
     Administrator administrator(*site);
     Nemesis nemesis(faults_of(*site, crew, administrator), *site, random);
     const auto end = std::chrono::steady_clock::now() + plan.time;

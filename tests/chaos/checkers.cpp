@@ -109,6 +109,30 @@ std::vector<Violation> waits_without_end(std::span<const Visit> visits,
     return found;
 }
 
+std::vector<Violation> idle_while_waited_for(std::span<const Visit> visits, Instant at_most) {
+    auto holders = admitted_by_resource(visits);
+    for (auto& [resource, admitted] : holders) {
+        std::ranges::sort(admitted, {}, &Visit::admitted);
+    }
+    std::vector<Violation> found;
+    for (const Visit& visit : visits) {
+        const Instant got_in = visit.was_admitted() ? visit.admitted : visit.ended;
+        Instant idle_since = visit.asked;
+        Instant longest = 0;
+        for (const Visit* one : holders[visit.resource]) {
+            if (one->trusted < visit.asked) continue;
+            if (one->admitted >= got_in) break;
+            longest = std::max(longest, one->admitted - idle_since);
+            idle_since = std::max(idle_since, one->trusted);
+        }
+        longest = std::max(longest, got_in - idle_since);
+        if (longest <= at_most) continue;
+        found.push_back({visit.asked, visit.resource + ": " + visit.who + " waited while nobody" +
+                                          " held it for " + std::to_string(longest)});
+    }
+    return found;
+}
+
 std::vector<Violation> unexpected_failures(std::span<const Failure> failures,
                                            std::span<const int> expected) {
     std::vector<Violation> found;

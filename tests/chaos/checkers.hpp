@@ -35,6 +35,9 @@ std::vector<Violation> fences_given_twice(std::span<const Visit> visits);
 std::vector<Violation> waits_without_end(std::span<const Visit> visits,
                                          std::span<const std::string> killed);
 
+/// Somebody waited for so long, all the time, for what nobody held.
+std::vector<Violation> idle_while_waited_for(std::span<const Visit> visits, Instant at_most);
+
 /// Errors of another kind than those that a fault may cause.
 std::vector<Violation> unexpected_failures(std::span<const Failure> failures,
                                            std::span<const int> expected);

@@ -101,6 +101,19 @@ TEST(Waits, OneThatHeardNothingIsFoundUnlessItWasKilled) {
     EXPECT_TRUE(waits_without_end(visits, killed).empty());
 }
 
+TEST(Waits, OneForWhatNobodyHeldAllThatTimeIsFound) {
+    std::vector<Visit> visits{visit("a", 1, 10, 20), visit("b", 2, 45, 50)};
+    visits[1].asked = 12;
+    EXPECT_TRUE(idle_while_waited_for(visits, 25).empty());
+    EXPECT_EQ(idle_while_waited_for(visits, 24).size(), 1U);
+}
+
+TEST(Waits, OneThatSomebodyCameBeforeIsNotIdle) {
+    std::vector<Visit> visits{visit("a", 1, 10, 20), visit("b", 2, 30, 35), visit("c", 3, 45, 50)};
+    visits[2].asked = 12;
+    EXPECT_TRUE(idle_while_waited_for(visits, 10).empty());
+}
+
 TEST(Excuses, AreForFencedHoldsInTheirTimeAlone) {
     const std::vector<Violation> found{
         {20, "fenced", true}, {20, "not", false}, {40, "late", true}};

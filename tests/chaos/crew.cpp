@@ -16,7 +16,8 @@ test::Child Crew::hire(Random& random) {
     const std::string abilities = std::string(can.shares ? "s" : "") + (can.permits ? "p" : "") +
                                   (can.several ? "m" : "") + (can.fences ? "f" : "") + "x";
     return test::Child({test::this_program(), worker_flag, orders_.url, orders_.journals,
-                        orders_.sink, std::to_string(random()), abilities});
+                        orders_.sink, std::to_string(random()), abilities,
+                        std::to_string(orders_.shortest_lease.count()), orders_.broken});
 }
 
 std::vector<Fault> Crew::faults() {

@@ -57,14 +57,14 @@ int contend(const std::vector<std::string>& words) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     const std::string& can = words.at(4);
     const auto is_in = [&](char one) { return can.find(one) != std::string::npos; };
-    return work({words.at(0),
-                 words.at(1),
-                 words.at(2),
-                 std::stoull(words.at(3)),
-                 {.shares = is_in('s'),
-                  .permits = is_in('p'),
-                  .several = is_in('m'),
-                  .fences = is_in('f')}});
+    return work(
+        {words.at(0),
+         words.at(1),
+         words.at(2),
+         std::stoull(words.at(3)),
+         {.shares = is_in('s'), .permits = is_in('p'), .several = is_in('m'), .fences = is_in('f')},
+         std::chrono::milliseconds{std::stoll(words.at(5))},
+         words.at(6)});
 }
 
 int let_loose(const std::vector<std::string>& words) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "chaos/one_server.hpp"
+#include "servers/postgres_server.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace holdfast::chaos {
@@ -14,6 +15,9 @@ namespace holdfast::chaos {
 /// The clock of a server, as a file says it that the server looks at. Made before the server.
 class SetClock {
 protected:
+    /// A server may run as somebody else.
+    SetClock() { test::give_to_unprivileged(folder_.path()); }
+
     template <class Options>
     Options heeded_by(Options options) const {
         options.under = {"env", "LD_PRELOAD=" HOLDFAST_TEST_WRONG_CLOCK,

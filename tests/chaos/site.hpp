@@ -51,6 +51,12 @@ public:
     /// Until all servers are there, and in step, again.
     virtual void settle() = 0;
     virtual Abilities abilities() const { return {}; }
+    /// They ask for no shorter lease, and for none that is much longer.
+    virtual std::chrono::milliseconds shortest_lease() const {
+        return std::chrono::milliseconds{1500};
+    }
+    /// How its clients break the store; empty: they use it as it is.
+    virtual std::string broken() const { return {}; }
     /// What the store's page says of a contender that somebody ends by hand.
     virtual Excused excuse_of_hands() const = 0;
 };

@@ -7,8 +7,11 @@
 #include <iostream>
 #include <thread>
 
+#include "chaos/broken_stores.hpp"
 #include "chaos/fenced_sink.hpp"
 #include "chaos/history.hpp"
+#include "stores/open_store.hpp"
+#include "support/client_of_store.hpp"
 
 namespace holdfast::chaos {
 
@@ -73,6 +76,7 @@ public:
         : client_(client),
           journal_(journal),
           sink_(orders.sink),
+          orders_(orders),
           abilities_(orders.abilities),
           random_(orders.seed + static_cast<std::uint64_t>(number) * 1000),
           prefix_(std::to_string(getpid()) + "/" + std::to_string(number) + "/") {}
@@ -91,7 +95,9 @@ private:
     }
 
     LockOptions options() {
-        lease_ = std::chrono::milliseconds{1500 + pick(random_, 2000)};
+        lease_ = orders_.shortest_lease +
+                 std::chrono::milliseconds{pick(
+                     random_, static_cast<std::uint64_t>(orders_.shortest_lease.count()) * 4 / 3)};
         return {.lease = lease_};
     }
     Visit announced(const std::string& resource, std::uint64_t weight, std::uint64_t capacity) {
@@ -237,18 +243,27 @@ private:
     const Client& client_;
     Journal& journal_;
     SinkVisitor sink_;
-    const Abilities abilities_;
+    const WorkerOrders& orders_;
+    const Abilities& abilities_;
     Random random_;
     const std::string prefix_;
     std::uint64_t visits_ = 0;
     std::chrono::milliseconds lease_{0};  ///< of the present visit
 };
 
+Client client_of(const WorkerOrders& orders) {
+    if (orders.broken.empty()) return connect(orders.url);
+    OpenedStore opened = open_store(orders.url);
+    return core::Context::client(
+        test::client_of({.store = broken(orders.broken, std::move(opened.store)),
+                         .prefix = std::move(opened.prefix)}));
+}
+
 /// Patiently: what is to be seen is the store, not how long it takes to be there.
-Client connected(const std::string& url) {
+Client connected(const WorkerOrders& orders) {
     for (;;) {
         try {
-            return connect(url);
+            return client_of(orders);
         } catch (const Error& error) {
             if (error.code() != errc::unreachable) throw;
         }
@@ -270,7 +285,7 @@ std::vector<std::string> resources(const Abilities& abilities) {
 
 int work(const WorkerOrders& orders) {
     Journal journal(orders.journals / std::to_string(getpid()));
-    const Client client = connected(orders.url);
+    const Client client = connected(orders);
     std::vector<std::jthread> threads;
     for (int i = 0; i < own_threads; ++i) {
         threads.emplace_back([&, i](const std::stop_token& stop) {

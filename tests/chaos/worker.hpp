@@ -22,6 +22,8 @@ struct WorkerOrders {
     std::filesystem::path sink;
     std::uint64_t seed = 0;
     Abilities abilities;
+    std::chrono::milliseconds shortest_lease{0};
+    std::string broken = {};  ///< as Site::broken()
 };
 
 /// Contends in all ways at once until its input says to stop, or ends; then what it waits for is

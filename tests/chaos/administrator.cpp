@@ -21,17 +21,23 @@ std::vector<Fault> Administrator::faults() {
              }}};
 }
 
+/// From a random resource on, the first that somebody is in.
 void Administrator::end_some(std::vector<Place> Line::*those, Random& random) const {
     const auto names = resources(site_.abilities());
-    const auto& name = names.at(random() % names.size());
+    const auto first = random() % names.size();
     try {
         const OpenedStore opened = open_store(site_.url());
-        const auto lines = opened.store->look_at(opened.prefix + name).get();
-        if (!lines.ok()) return;
-        for (const Line& line : lines.value()) {
-            const auto& found = line.*those;
-            if (line.resource != opened.prefix + name || found.empty()) continue;
-            static_cast<void>(opened.store->leave(found.at(random() % found.size()).ticket).get());
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            const std::string resource = opened.prefix + names[(first + i) % names.size()];
+            const auto lines = opened.store->look_at(resource).get();
+            if (!lines.ok()) return;
+            for (const Line& line : lines.value()) {
+                const auto& found = line.*those;
+                if (line.resource != resource || found.empty()) continue;
+                const Ticket& one = found.at(random() % found.size()).ticket;
+                static_cast<void>(opened.store->leave(one).get());
+                return;
+            }
         }
     } catch (const Error&) {
         // Nobody answers at the moment.

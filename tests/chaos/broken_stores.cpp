@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
@@ -130,37 +131,36 @@ class GivingFencesAgain final : public Remembering {
     void see(const Nonce&, Standing& standing) override { standing.fence %= 97; }
 };
 
-/// Waiters hear nothing.
-class LosingWakes final : public PassingStore {
-    using PassingStore::PassingStore;
+/// Whoever waits hears nothing, nor that it waits no more.
+class LosingWakes final : public Remembering {
+    using Remembering::Remembering;
     std::unique_ptr<Watch> watch(const Ticket&, LineMoved) override {
         return std::make_unique<Watch>();
     }
-    Pending<std::vector<Entry>> enter(std::span<const Contender> contenders) override {
-        auto answer = answer_of(inner().enter(contenders));
-        if (answer.ok()) answer.value().back().standing.look_again.reset();
-        return answer;
-    }
-    Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
-                                         Extension extension) override {
-        auto answer = answer_of(inner().renew(tickets, extension));
-        if (!answer.ok()) return answer;
-        for (Standing& one : answer.value()) {
-            one.look_again.reset();
-            if (one.state == State::offered) one.state = State::waiting;
-        }
-        return answer;
-    }
-};
-
-/// Answers take their time, and leases count from when they are here.
-class CountingFromTheAnswer final : public Remembering {
-    using Remembering::Remembering;
     void see(const Nonce& nonce, Standing& standing) override {
-        std::this_thread::sleep_for(300ms);
-        standing.counted_from = BootClock::now();
+        standing.look_again.reset();
+        const auto one = known(nonce);
+        const bool is_new = !one || has_waited_.count(nonce) == 0;
+        if (is_new && standing.state != State::admitted) has_waited_.insert(nonce);
+        if (!is_new && standing.state != State::gone) standing = {.state = State::waiting};
         note(nonce, standing);
     }
+    std::set<Nonce> has_waited_;
+};
+
+/// Requests and answers take their time, and leases count from the answer.
+class CountingFromTheAnswer final : public Remembering {
+    using Remembering::Remembering;
+    Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
+                                         Extension extension) override {
+        if (++renewals_ % 3 == 0) std::this_thread::sleep_for(700ms);
+        auto answer = answer_of(Remembering::renew(tickets, extension));
+        std::this_thread::sleep_for(250ms);
+        if (!answer.ok()) return answer;
+        for (Standing& one : answer.value()) one.counted_from = BootClock::now();
+        return answer;
+    }
+    std::atomic<int> renewals_ = 0;
 };
 
 /// Whatever a renewal is answered, the hold is kept.
@@ -199,13 +199,13 @@ class AdmittingWithoutPlace final : public Remembering {
     }
 };
 
-/// A claim comes again when its contender has left, and nothing refuses it.
+/// A claim comes again now and then when its contender has left, and nothing refuses it.
 class TakingLateClaims final : public Remembering {
     using Remembering::Remembering;
     Pending<Standing> leave(const Ticket& ticket) override {
         auto answer = answer_of(inner().leave(ticket));
         const auto one = known(ticket.nonce);
-        if (one && one->fence == 0) {
+        if (one && ++left_ % 20 == 0) {
             Contender late = one->contender;
             late.nonce.bytes[0] ^= std::byte{0xff};
             late.lease = very_long;
@@ -214,6 +214,7 @@ class TakingLateClaims final : public Remembering {
         }
         return answer;
     }
+    std::atomic<int> left_ = 0;
 };
 
 /// Fails in the middle, with the lock written and nobody to own it.

@@ -20,7 +20,11 @@ using namespace std::chrono_literals;
 
 /// So long may nobody hold a lock that somebody waits for: a fault or two, a failover, and the
 /// leases of those who died meanwhile.
-constexpr Instant idle_at_most = 30'000'000'000;
+Instant idle_at_most(const Site& site) {
+    constexpr int leases = 20;
+    const std::chrono::nanoseconds limit = 10s + leases * site.shortest_lease();
+    return limit.count();
+}
 
 /// What is wrong, and how much was looked at.
 class Verdict {
@@ -90,13 +94,13 @@ void judge_fences(const History& history, Verdict& verdict) {
     verdict.add("fence given twice", fences_given_twice(history.visits));
 }
 
-void judge(const History& history, const Nemesis& nemesis, const Crew& crew, Verdict& verdict,
-           std::ostream& out) {
+void judge(const History& history, const Site& site, const Nemesis& nemesis, const Crew& crew,
+           Verdict& verdict, std::ostream& out) {
     const auto met = overlaps(history.visits);
     const auto not_excused = unexcused(met, nemesis.excuses());
     verdict.add("overlap", not_excused);
     verdict.add("no end", waits_without_end(history.visits, crew.killed()));
-    verdict.add("idle", idle_while_waited_for(history.visits, idle_at_most));
+    verdict.add("idle", idle_while_waited_for(history.visits, idle_at_most(site)));
     const int expected[] = {static_cast<int>(errc::unreachable), static_cast<int>(errc::cancelled)};
     verdict.add("error", unexpected_failures(history.failures, expected));
     for (const Complaint& one : history.complaints) verdict.add("complaint", one.what);
@@ -141,7 +145,7 @@ bool run(const SiteEntry& entry, const Plan& plan, std::ostream& out) {
     for (const std::string& one : crew.dismiss()) verdict.add("stuck", one);
     see_what_is_left(*site, verdict);
     const History history = read_history(journals);
-    judge(history, nemesis, crew, verdict, out);
+    judge(history, *site, nemesis, crew, verdict, out);
     if (site->abilities().fences) {
         judge_fences(history, verdict);
         judge_numbers(sink.numbers(), verdict);

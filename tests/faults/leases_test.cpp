@@ -124,10 +124,12 @@ protected:
                                         std::chrono::milliseconds lease) const {
         return store_->renew({&ticket, 1}, lease).get();
     }
-    void expect_lengthened(const Ticket& ticket) const {
-        const auto renewed = renew(ticket, lengthened);
-        ASSERT_TRUE(renewed.ok()) << renewed.failure().sentence;
-        ASSERT_EQ(renewed.value().front().state, State::admitted);
+    /// By a request of its own, or by the next one: on a busy machine the first may come too late.
+    void expect_lengthened(const Ticket& ticket, State state = State::admitted) const {
+        ASSERT_TRUE(await([&] {
+            const auto renewed = renew(ticket, lengthened);
+            return renewed.ok() && renewed.value().front().state == state;
+        }));
     }
     Ticket enter(const Contender& one) const {
         const auto entered = store_->enter({&one, 1}).get();
@@ -231,7 +233,7 @@ TEST_P(LateRenewalsInLine, ALateCopyOfAWaitersShortensNothing) {
     const auto holder = rival().mutex("orders", long_lived()).acquire();
     const Ticket waiting = enter(contenders().front());
     renew_in_vain(waiting);
-    ASSERT_TRUE(renew(waiting, lengthened).ok());
+    expect_lengthened(waiting, State::waiting);
     land();
     const auto line = open_store(site_->url()).store->look_at(waiting.resource).get();
     EXPECT_GT(line.value().front().waiters.at(0).lease_left, lengthened / 2);

@@ -26,15 +26,17 @@ constexpr auto passing_trouble = 50ms;
 // --- asking ---
 
 bool Exchange::may_encode() const {
-    return !waiting().empty() && batch_sizes_.size() < most_batches && !is_held_back();
+    return !waiting().empty() && !on_trial_ && batch_sizes_.size() < most_batches &&
+           !is_held_back();
 }
 
 /// Those next to each other that one script can run are one request to the server.
 void Exchange::encode(std::string& bytes) {
     batch_sizes_.push_back(0);
     encode_libraries(bytes);
-    for (std::size_t first = 0; first < waiting().size();) first += encode_group(first, bytes);
-    all_sent(BootClock::now());
+    std::size_t encoded = 0;
+    while (encoded < waiting().size() && !on_trial_) encoded += encode_group(encoded, bytes);
+    first_sent(encoded, BootClock::now());
 }
 
 void Exchange::expect(Expected answer) {
@@ -64,13 +66,19 @@ std::size_t Exchange::encode_group(std::size_t first, std::string& bytes) {
     const Command& leader = *group_.front();
     if (size == 1) {
         leader.append_to(bytes);
-        expect({size, leader.script(), leader.way()});
+        ask_for(leader.script(), leader.way(), size);
     } else {
         Command::append_together(group_, bytes);
-        expect({size, leader.together(), Command::way_together(group_)});
+        ask_for(leader.together(), Command::way_together(group_), size);
     }
     group_.clear();
     return size;
+}
+
+void Exchange::ask_for(const Script* script, Way way, std::size_t requests) {
+    const bool is_known = script == nullptr || functions_.is_known(*script, way);
+    on_trial_ = !is_known;
+    expect({requests, script, way, is_known});
 }
 
 std::size_t Exchange::size_of_group(std::size_t first) const {
@@ -102,7 +110,9 @@ void Exchange::take(Reply reply, std::vector<Answered>& answered) {
         if (expected.script == nullptr) return;
         return functions_.given(*expected.script, reply, BootClock::now());
     }
+    if (!expected.is_known) on_trial_ = false;
     if (reply.is_error() && ask_otherwise(expected, reply.text)) return;
+    if (!expected.is_known) functions_.known(*expected.script, expected.way);
     if (requests > 1 && reply.elements.size() != requests) {
         return refused_together(reply.text, requests, answered);
     }
@@ -154,6 +164,7 @@ void Exchange::settle(std::unique_ptr<Request> request, Reply reply,
 Exchange::GivenUps Exchange::lost() {
     batch_sizes_.clear();
     expected_.clear();
+    on_trial_ = false;
     functions_.forget();
     return Base::lost();
 }

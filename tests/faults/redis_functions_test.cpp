@@ -206,6 +206,36 @@ TEST_P(RedisFunctions, ThatAServerMayNotTakeForWantOfReplicasAreNotWhatIsTold) {
     client().mutex("orders").acquire().release();
 }
 
+/// Requests that overlap go by a script of their own, which this server does not know yet, and the
+/// last of them is alone again.
+TEST(RedisFunctionsOfALine, ThatHaveToBeGivenFirstLetNobodyPassWhoCameEarlier) {
+    constexpr int count = 36;
+    RedisServer server;
+    const auto counting = std::make_shared<Counting>();
+    const Client ours = connect(server.url(), {.observer = counting});
+    auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+    Acquiring first(ours, "orders", {.lease = long_lease});
+    ASSERT_TRUE(await([&] { return counting->waits == 1; }));
+    server.pause();
+    std::stop_source stop;
+    std::vector<std::string> owners;
+    for (int i = 0; i < count; ++i) {
+        owners.push_back("owner " + std::to_string(i));
+        ours.mutex("orders", {.lease = long_lease, .owner = owners.back()})
+            .async_acquire([](const std::exception_ptr&, const Attempt&) {}, stop.get_token());
+    }
+    server.resume();
+    ASSERT_TRUE(await([&] { return counting->waits == count + 1; }));
+    std::vector<std::string> in_line;
+    for (const ContenderInfo& waiter : ours.look_at("orders")->waiters) {
+        in_line.push_back(waiter.owner);
+    }
+    in_line.erase(in_line.begin());
+    EXPECT_EQ(in_line, owners);
+    stop.request_stop();
+    hold.release();
+}
+
 /// A server whose data outlive a crash: its locks, and the functions with them.
 class RedisFunctionsOnDisk : public RedisFunctions {
 protected:

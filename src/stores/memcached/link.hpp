@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,68 +9,43 @@
 #include "port/failure.hpp"
 #include "stores/memcached/reply.hpp"
 #include "stores/net/address.hpp"
-#include "stores/net/dial.hpp"
-#include "stores/net/socket.hpp"
+#include "stores/net/link.hpp"
 
 namespace holdfast::inline v0::memcached {
 
-/// One connection to a server: found, connected, secured and greeted without ever blocking.
-/// Threads: one at a time, except that the Socket which it gives out may be written to meanwhile.
-class Link {
+/// A connection to a server of memcached: it is greeted with the question which version it is, and
+/// who we are. A failure with errc::bad_configuration means that trying again cannot mend it.
+class Link final : public net::Link {
 public:
-    enum class State : std::uint8_t {
-        down,
-        connecting,
-        greeting,  ///< which version it is, and who we are
-        ready,
-    };
-
     /// `resolved` is called on any thread when a host's name was looked up.
     Link(const net::Address& address, const net::User& user, std::function<void()> resolved);
 
-    State state() const noexcept { return state_; }
-    bool ready() const noexcept { return state_ == State::ready; }
-
     /// Starts to connect, when it is down.
-    void open(Moment now);
-    void close() noexcept;
-
-    /// What to poll for: the descriptor is -1 while there is none.
-    int descriptor() const noexcept;
-    short wanted() const noexcept;
-    /// When the attempt to connect ends, or it is another address's turn.
-    std::optional<Moment> deadline() const noexcept;
-
-    /// Goes on connecting as far as it goes without blocking. A failure leaves it down; with
-    /// errc::bad_configuration, trying again cannot mend it.
+    void open(Moment now) { net::Link::open(address_, now); }
     std::optional<Failure> advance(Moment now);
+
     /// What has come in on a ready link, appended to `replies`. After a failure, close() it.
-    std::optional<Failure> receive(std::vector<Reply>& replies);
+    std::optional<Failure> receive(std::vector<Reply>& replies) {
+        return read(&net::Socket::read, reader_, replies, protocol);
+    }
     /// The same, once something has come in: see Socket::await().
-    std::optional<Failure> await(std::vector<Reply>& replies);
-    const std::shared_ptr<net::Socket>& socket() const noexcept { return socket_; }
+    std::optional<Failure> await(std::vector<Reply>& replies) {
+        return read(&net::Socket::await, reader_, replies, protocol);
+    }
 
 private:
-    using Read = net::Socket::Transfer (net::Socket::*)(char* buffer, std::size_t size);
-
-    std::optional<Failure> connect();
-    std::optional<Failure> greet();
-    std::optional<Failure> take_greetings();
+    std::string greeting() override;
+    std::optional<Failure> hear_greeting() override;
+    Failure late() const override;
+    Failure broken(const net::Socket::Transfer& transfer) const override;
     std::optional<Failure> take_greeting(const Reply& reply);
     std::optional<Failure> refused(const std::string& error);
-    std::optional<Failure> read_into(std::vector<Reply>& replies, Read first);
-    Failure broken(const net::Socket::Transfer& transfer) const;
-    Failure fault(errc code, const std::string& why) const;
+    static constexpr const char* protocol = "memcached's";
+
     std::string other_kinds() const;
 
     const net::Address& address_;
     const net::User& user_;
-    const std::function<void()> resolved_;
-    State state_ = State::down;
-    Moment deadline_{};
-    std::optional<net::Dial> dial_;
-    std::shared_ptr<net::Socket> socket_;
-    std::string unsent_;       ///< of the greeting
     bool identified_ = false;  ///< at least we have said who we are
     ReplyReader reader_;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -31,11 +32,14 @@ public:
     }
 
     /// Everything that waited is under way from now on.
-    void all_sent(Moment now) {
-        for (const auto& request : waiting_) request->goes_out(now);
+    void all_sent(Moment now) { first_sent(waiting_.size(), now); }
+    /// So many of the first are.
+    void first_sent(std::size_t count, Moment now) {
+        const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(count);
+        for (auto request = waiting_.begin(); request != end; ++request) (*request)->goes_out(now);
         in_flight_.insert(in_flight_.end(), std::make_move_iterator(waiting_.begin()),
-                          std::make_move_iterator(waiting_.end()));
-        waiting_.clear();
+                          std::make_move_iterator(end));
+        waiting_.erase(waiting_.begin(), end);
     }
     /// In the order in which they will be answered.
     const Requests& in_flight() const noexcept { return in_flight_; }

@@ -26,9 +26,11 @@ std::string key_beside(const Request& request) {
 
 }  // namespace
 
-Confirmer::Confirmer(const Address& address, std::vector<Command> greeting,
+Confirmer::Confirmer(const Address& address, Part part, std::vector<Command> greeting,
                      const std::function<void()>& resolved)
-    : address_(address), write_(scripts::confirm), link_(address, std::move(greeting), resolved) {}
+    : address_(address),
+      write_(scripts::confirm),
+      link_(address, std::move(greeting), resolved, part) {}
 
 void Confirmer::knows_of(std::size_t replicas) noexcept {
     known_ = std::max(known_, replicas);

@@ -26,7 +26,7 @@ public:
     using Due = net::Due;
 
     /// The greeting ends with INFO server. The address must outlive it.
-    Confirmer(const Address& address, std::vector<Command> greeting,
+    Confirmer(const Address& address, Part part, std::vector<Command> greeting,
               const std::function<void()>& resolved);
 
     Link& link() noexcept { return link_; }

@@ -23,8 +23,18 @@ Way Functions::way(Moment now) const noexcept {
     return now < scripts_until_ ? Way::digest : Way::function;
 }
 
+bool Functions::is_known(const Script& script, Way way) const noexcept {
+    return way == Way::text || std::ranges::find(known_, Known{&script, way}) != known_.end();
+}
+
+void Functions::known(const Script& script, Way way) {
+    if (!is_known(script, way)) known_.push_back({&script, way});
+}
+
 std::optional<Way> Functions::instead(const Script& script, Way way, std::string_view error,
                                       Moment now) {
+    const bool is_unknown = is_unknown_script(error) || is_unknown_function(error);
+    if (is_unknown) std::erase(known_, Known{&script, way});
     if (way == Way::digest && is_unknown_script(error)) return Way::text;
     if (way != Way::function) return std::nullopt;
     if (forbids_functions(error)) {
@@ -72,6 +82,7 @@ void Functions::given(const Script& script, const Reply& reply, Moment now) {
 
 void Functions::forget() noexcept {
     gifts_.clear();
+    known_.clear();
     scripts_until_ = {};
 }
 

@@ -22,6 +22,11 @@ public:
     /// How it is asked for a script that nothing else is known of.
     Way way(Moment now) const noexcept;
 
+    /// Whether it knew the script, when it was asked for in this way last.
+    bool is_known(const Script& script, Way way) const noexcept;
+    /// It does.
+    void known(const Script& script, Way way);
+
     /// It refused the script, asked for in this way. How it is to be asked instead; nothing when
     /// the refusal is about something else. None of these had an effect.
     std::optional<Way> instead(const Script& script, Way way, std::string_view error, Moment now);
@@ -43,9 +48,16 @@ private:
         Moment given_at{};
     };
 
+    struct Known {
+        const Script* script;
+        Way way;
+        bool operator==(const Known&) const = default;
+    };
+
     void is_missing(const Script& script, Moment now);
 
     std::vector<Gift> gifts_;
+    std::vector<Known> known_;
     Moment scripts_until_{};  ///< it is not asked for functions before this
 };
 

@@ -1,86 +1,63 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <functional>
-
 #include "port/clock.hpp"
 #include "port/failure.hpp"
-#include "stores/net/dial.hpp"
-#include "stores/net/socket.hpp"
+#include "stores/net/link.hpp"
 #include "stores/redis/address.hpp"
 #include "stores/redis/command.hpp"
 #include "stores/redis/reply.hpp"
 
 namespace holdfast::inline v0::redis {
 
-using net::Socket;
+/// What a server has to be, by what it says itself on each new connection.
+enum class Part : std::uint8_t { any, master };
 
-/// What is said first on each connection: the user, the database, our name.
-std::vector<Command> entering(const Address& address);
+/// What is said first on each connection: the user, the database, our name; and what it is asked.
+std::vector<Command> entering(const Address& address, Part part = Part::any);
 
-/// One connection to a server: found, connected, secured and greeted without ever blocking.
-/// Threads: one at a time, except that the Socket which it gives out may be written to meanwhile.
-class Link {
+/// A connection to a server of Redis. A failure with errc::bad_configuration means that trying
+/// again cannot mend it.
+class Link final : public net::Link {
 public:
-    enum class State : std::uint8_t {
-        down,
-        connecting,
-        greeting,  ///< the user, the database, what else must be said first
-        ready,
-    };
+    /// `greeting` is said on each new connection; each command of it has one reply. For a part it
+    /// begins with entering() that. `resolved` is called on any thread when a host's name was
+    /// looked up.
+    Link(const Address& address, std::vector<Command> greeting, std::function<void()> resolved,
+         Part part = Part::any);
 
-    /// `greeting` is said on each new connection; each command of it has one reply. `resolved` is
-    /// called on any thread when a host's name was looked up.
-    Link(const Address& address, std::vector<Command> greeting, std::function<void()> resolved);
-
-    State state() const noexcept { return state_; }
-    bool ready() const noexcept { return state_ == State::ready; }
+    /// Starts to connect, when it is down.
+    void open(Moment now) { net::Link::open(address_, now); }
+    std::optional<Failure> advance(Moment now);
     /// What was answered to the greeting, in order.
     const std::vector<Reply>& greeted() const noexcept { return greeted_; }
 
-    /// Starts to connect, when it is down.
-    void open(Moment now);
-    void close() noexcept;
-
-    /// What to poll for: the descriptor is -1 while there is none.
-    int descriptor() const noexcept;
-    short wanted() const noexcept;
-    /// When the attempt to connect ends.
-    std::optional<Moment> deadline() const noexcept;
-
-    /// Goes on connecting as far as it goes without blocking. A failure leaves it down; with
-    /// errc::bad_configuration, trying again cannot mend it.
-    std::optional<Failure> advance(Moment now);
     /// What has come in on a ready link, appended to `replies`. After a failure, close() it.
-    /// Changes nothing that others look at, so it needs no lock.
-    std::optional<Failure> receive(std::vector<Reply>& replies);
+    std::optional<Failure> receive(std::vector<Reply>& replies) {
+        return read(&net::Socket::read, reader_, replies, protocol);
+    }
     /// The same, once something has come in: see Socket::await().
-    std::optional<Failure> await(std::vector<Reply>& replies);
-    const std::shared_ptr<Socket>& socket() const noexcept { return socket_; }
+    std::optional<Failure> await(std::vector<Reply>& replies) {
+        return read(&net::Socket::await, reader_, replies, protocol);
+    }
 
 private:
-    std::optional<Failure> connect();
-    std::optional<Failure> greet();
-    std::optional<Failure> check_greeting();
-    Failure fail(errc code, const std::string& why);
-    Failure broken(const Socket::Transfer& transfer) const;
-    Failure hung_up(Failure failure) const;
-    using Read = Socket::Transfer (Socket::*)(char* buffer, std::size_t size);
-    std::optional<Failure> read_into(std::vector<Reply>& replies, Read first);
+    std::string greeting() override;
+    std::optional<Failure> hear_greeting() override;
+    Failure late() const override;
+    Failure broken(const net::Socket::Transfer& transfer) const override;
+    std::optional<Failure> refusal() const;
+    std::optional<Failure> objection() const;
+    static constexpr const char* protocol = "Redis'";
 
     const Address& address_;
     const std::vector<Command> greeting_;
-    const std::function<void()> resolved_;
-    State state_ = State::down;
-    Moment deadline_{};
-    std::optional<net::Dial> dial_;
-    std::shared_ptr<Socket> socket_;
-    std::string unsent_greeting_;
+    const Part part_;
     ReplyReader reader_;
     std::vector<Reply> greeted_;
 };

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -14,21 +13,16 @@
 #include <vector>
 
 #include "stores/net/backoff.hpp"
-#include "stores/net/conversation.hpp"
-#include "stores/net/listening.hpp"
 #include "stores/net/outflow.hpp"
 #include "stores/redis/address.hpp"
-#include "stores/redis/command.hpp"
 #include "stores/redis/confirmer.hpp"
-#include "stores/redis/functions.hpp"
+#include "stores/redis/ear.hpp"
+#include "stores/redis/exchange.hpp"
 #include "stores/redis/link.hpp"
-#include "stores/redis/probe.hpp"
 #include "stores/redis/reply.hpp"
 #include "stores/redis/request.hpp"
 
 namespace holdfast::inline v0::redis {
-
-using Listening = net::Listening<Reply>;
 
 /// What is pushed to a client, and by which channel.
 struct Pushes {
@@ -49,8 +43,7 @@ class Node {
 public:
     using Lock = std::unique_lock<std::mutex>;
     using Due = net::Due;
-    /// What a server has to be, by what it says itself on each new connection.
-    enum class Part : std::uint8_t { any, master };
+    using Part = redis::Part;
     struct TurnedAway {
         Node* node;
         std::unique_ptr<Request> request;
@@ -64,7 +57,7 @@ public:
 
     // Requests.
 
-    void submit(std::unique_ptr<Request> request) { conversation_.send_again(std::move(request)); }
+    void submit(std::unique_ptr<Request> request) { exchange_.send_again(std::move(request)); }
     /// Whether something may go out now, by any thread.
     bool may_send() const;
     void flush(Lock& lock);
@@ -74,7 +67,7 @@ public:
         return requests_.ready() && (!confirmer_ || confirmer_->link().ready());
     }
     bool is_idle() const noexcept {
-        return conversation_.is_idle() && (!confirmer_ || confirmer_->is_idle());
+        return exchange_.is_idle() && (!confirmer_ || confirmer_->is_idle());
     }
     /// Its master should have so many replicas, by what others know of it.
     void knows_of_replicas(std::size_t count) noexcept;
@@ -97,14 +90,10 @@ public:
 
     // Pushes. What is heard, and that it is not, goes to `listening`.
 
-    enum class Hearing : std::uint8_t {
-        goes_on,
-        lost,  ///< just now
-    };
+    using Hearing = Ear::Hearing;
     Hearing serve_pushes(Moment now, Listening& listening, Due& due);
     /// The second connection is not even sought.
-    bool is_deaf() const noexcept { return pushes_link_.state() == Link::State::down; }
-    void close_pushes();
+    bool is_deaf() const noexcept { return ear_.is_deaf(); }
 
     // Of a turn.
 
@@ -115,18 +104,11 @@ public:
     /// Blocks until an answer has come in.
     void await();
     void take_answers(Due& due, std::vector<TurnedAway>& away);
-    Hearing take_pushes(Listening& listening, Due& due);
+    Hearing take_pushes(Listening& listening, Due& due) { return ear_.take(listening, due); }
     /// When the next thing is due by itself; never: Moment::max().
     Moment earliest(const Listening& listening) const;
 
 private:
-    /// What the next answer is of.
-    struct Expected {
-        std::size_t requests = 0;
-        /// What they are asked for by; of no request: whose library the server was given.
-        const Script* script = nullptr;
-        Way way = {};
-    };
     /// What one of the links has brought.
     struct Arrival {
         std::vector<Reply> replies = {};
@@ -139,41 +121,17 @@ private:
     void open(Moment now);
     void close();
     std::optional<Failure> advance(Moment now);
-    std::optional<Failure> advance_confirmer(Moment now);
-    std::optional<Failure> objection_to(const Link& link) const;
     std::optional<Failure> objection_to_pair() const;
-    void forget_flight();
-    bool may_encode() const;
-    void encode_outbox(std::string& bytes);
-    void expect(Expected answer);
-    void encode_libraries(std::string& bytes);
-    std::size_t encode_group(std::size_t first, std::string& bytes);
-    std::size_t size_of_group(std::size_t first) const;
-    void take_answer(const Expected& expected, Reply reply, Due& due,
-                     std::vector<TurnedAway>& away);
-    bool ask_otherwise(const Expected& expected, std::string_view error);
-    void refused_together(const std::string& error, std::size_t requests,
-                          std::vector<TurnedAway>& away);
-    void settle(std::unique_ptr<Request> request, Reply reply, Due& due,
-                std::vector<TurnedAway>& away);
-    void answered(std::unique_ptr<Request> request, Reply reply, Due& due);
+    void settle(Exchange::Answered answered, Due& due, std::vector<TurnedAway>& away);
     void take_confirmations(Due& due);
-    void pushes_ready(Listening& listening, Due& due);
-    Hearing pushes_lost(Moment now, Listening& listening, Due& due);
     void track();
 
     const Address address_;
     const Pushes pushes_;
-    const Part part_;
 
     Link requests_;
-    net::Conversation<Request> conversation_;
+    Exchange exchange_{address_};
     net::Outflow outflow_;
-    std::deque<std::size_t> batch_sizes_;  ///< in answers, of what is in flight, as it went out
-    std::deque<Expected> expected_;        ///< for each answer that is to come
-    Functions functions_;
-    Moment apart_until_{};               ///< it refused some that were sent together
-    std::vector<const Command*> group_;  ///< empty
     net::Backoff backoff_;
     Moment opened_{};         ///< when the connection for requests was last sought
     bool unreached_ = false;  ///< it was lost, or not made, since the last answer
@@ -183,13 +141,12 @@ private:
     /// what it never had.
     const std::unique_ptr<Confirmer> confirmer_;
 
-    Link pushes_link_;
-    Probe probe_{address_.request_timeout};  ///< of pushes_link_
+    Ear ear_;
 
     // Of a turn: whoever leads has them to itself.
     Arrival answers_;
-    Arrival messages_;
     Arrival confirmed_;
+    std::vector<Exchange::Answered> answered_;  ///< empty
 };
 
 }  // namespace holdfast::inline v0::redis

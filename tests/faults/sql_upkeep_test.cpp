@@ -24,7 +24,7 @@ TEST_P(SqlUpkeep, SweepingVeryManyIdleResourcesIsManyShortRequests) {
     database_->plant_idle_lines(count);
     int steps = 0;
     double looked_at = 0;
-    const Swept swept = sweep(url("?request_timeout=1s"), [&](const Swept& removed, double share) {
+    const Swept swept = sweep(url(), [&](const Swept& removed, double share) {
         EXPECT_LE(removed.resources, static_cast<std::uint64_t>(count));
         EXPECT_GE(share, looked_at);
         looked_at = share;

@@ -79,7 +79,7 @@ TEST_P(Takeover, AForkedChildThatLivesOnDoesNotKeepAKilledHoldersPlace) {
 
 TEST_P(Takeover, AStoppedHolderIsReplacedAfterItsLeaseAndToldWhenItGoesOn) {
     Child holder = mortal();
-    const auto old_fence = fence_in(holder.ask("acquire orders 500"));
+    const auto old_fence = fence_in(holder.ask("acquire orders 1500"));
     ASSERT_GT(old_fence, 0U);
     holder.stop();
     const auto stopped = Clock::now();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/lease.hpp"
+#include "port/unanswered.hpp"
 
 namespace holdfast::inline v0::core {
 
@@ -34,6 +35,16 @@ Failure jumped(const std::string& store, std::chrono::microseconds by) {
     return {errc::unreachable, Effect::none,
             store + ": the server's clock went back by " + in_seconds(-by) +
                 ", so a dead holder keeps its place for as much longer; let it be slewed, not set"};
+}
+
+/// Of all, or of some: why those were not answered for is told when they are renewed apart from the
+/// others, which is soon.
+std::optional<Failure> failure_in(const Result<std::vector<Standing>>& result,
+                                  const std::string& store) {
+    if (!result.ok()) return result.failure();
+    if (std::ranges::none_of(result.value(), is_unanswered)) return std::nullopt;
+    return Failure{errc::unreachable, Effect::unknown,
+                   store + ": some of those that were renewed together were not answered for"};
 }
 
 }  // namespace
@@ -96,9 +107,10 @@ bool Keeper::lengthen(std::span<const std::shared_ptr<Kept>> kept,
     const std::lock_guard guard(mutex_);
     // A renewal that was sent since has made it short again.
     for (std::size_t i = 0; i < kept.size(); ++i) {
-        const Moment from = result.value()[i].counted_from.value_or(sent);
-        const bool granted =
-            kept[i]->deadline_ && kept[i]->valid_until() >= valid_until(from, length);
+        const Standing& standing = result.value()[i];
+        const Moment from = standing.counted_from.value_or(sent);
+        const bool granted = kept[i]->deadline_ && !is_unanswered(standing) &&
+                             kept[i]->valid_until() >= valid_until(from, length);
         if (!granted) return false;
     }
     return true;
@@ -249,14 +261,16 @@ void Keeper::answered(const Batch& batch, Moment sent, std::chrono::milliseconds
         const std::lock_guard guard(mutex_);
         // First: these were renewed by that clock already.
         trouble = result.ok() ? look_at_clock(sent, result) : result.failure();
-        last_failure_ = result.ok() ? std::string() : result.failure().sentence;
+        auto failure = failure_in(result, store_.description());
+        last_failure_ = failure ? failure->sentence : std::string();
+        if (!trouble) trouble = std::move(failure);
         for (std::size_t i = 0; i < batch.size(); ++i) {
             Kept& kept = *batch[i];
             if (!kept.deadline_) continue;  // forgotten meanwhile
-            if (!result.ok()) {
-                if (result.failure().code != errc::unreachable) {
-                    kept.company_ = smaller(batch.size());
-                }
+            if (!result.ok() || is_unanswered(result.value()[i])) {
+                const bool others_may_fare_better =
+                    result.ok() || result.failure().code != errc::unreachable;
+                if (others_may_fare_better) kept.company_ = smaller(batch.size());
                 schedule_renewal(kept, batch[i], clock_.now() + renewal_retry(kept.lease_));
                 continue;
             }

@@ -2,11 +2,13 @@
 #include <array>
 #include <set>
 
+#include "faults/lying_servers.hpp"
 #include "faults/redis_faults.hpp"
 #include "servers/redis_cluster.hpp"
 #include "stores/open_store.hpp"
 #include "support/arena.hpp"
 #include "support/contender.hpp"
+#include "support/owners_waiting.hpp"
 #include "support/soak.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -175,6 +177,33 @@ TEST_F(RedisInACluster, ASlotThatIsBeingMovedIsWaitedForAndNothingIsHalfDone) {
     EXPECT_TRUE(await([&] { return ours.inspect("orders").empty(); }));
 }
 
+TEST_F(RedisInACluster, ThoseWhoComeWhileTheirSlotIsBeingMovedStandInLineInTheirOrder) {
+    const auto counting = std::make_shared<Counting>();
+    const Client ours = client(patiently, {.observer = counting});
+    auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+    const int slot = cluster_.slot_of(key_of("orders"));
+    RedisServer& from = cluster_.server_of_slot(slot);
+    RedisServer& to = another_master(from);
+    cluster_.begin_moving(slot, from, to);
+    auto moving = std::async(std::launch::async, [&] {
+        std::this_thread::sleep_for(100ms);
+        cluster_.move_keys(slot, from, to);
+        cluster_.end_moving(slot, from, to);
+        std::this_thread::sleep_for(100ms);
+    });
+    std::stop_source stop;
+    std::vector<std::string> owners;
+    while (moving.wait_for(1ms) == std::future_status::timeout) {
+        owners.push_back("owner " + std::to_string(owners.size()));
+        ours.mutex("orders", {.lease = long_lease, .owner = owners.back()})
+            .async_acquire([](const std::exception_ptr&, const Attempt&) {}, stop.get_token());
+    }
+    EXPECT_TRUE(await([&] { return counting->waits == static_cast<int>(owners.size()); }));
+    EXPECT_EQ(owners_waiting(ours, "orders"), owners);
+    stop.request_stop();
+    hold.release();
+}
+
 TEST_F(RedisInACluster, ALineThatHasAllItsKeysIsNotHalfMovedOnWhileItsSlotIsBeingMoved) {
     const Client ours = client();
     auto permits = ours.semaphore("orders", 3, {.lease = long_lease});
@@ -203,6 +232,23 @@ TEST_F(RedisInACluster, ALineThatHasAllItsKeysIsNotHalfMovedOnWhileItsSlotIsBein
     EXPECT_TRUE(await([&] { return ours.inspect("orders").empty(); }));
 }
 
+/// A node learns of an epoch when it votes, and of who was elected by it after that.
+TEST(RedisInALyingCluster, ANodeThatKnowsTheEpochAndNotWhoWasElectedIsNotFollowed) {
+    const RedisServer deposed;
+    RedisServer elected;
+    LyingNode node({.master_port = elected.port(), .epoch = 7, .masters_epoch = 7});
+    const Client ours = connect("redis+cluster://" + node.address() + "?" + patiently);
+    ours.mutex("orders").acquire().release();
+    node.say({.master_port = deposed.port(), .epoch = 7, .masters_epoch = 1});
+    const int asked = node.questions();
+    elected.pause();
+    Acquiring acquiring(ours, "orders", {.lease = long_lease});
+    ASSERT_TRUE(await([&] { return node.questions() > asked; }));
+    elected.resume();
+    acquiring.get().release();
+    EXPECT_EQ(deposed.command({"KEYS", "*"}), "[]");
+}
+
 TEST_F(RedisInACluster, ASlotThatNobodyServesIsTold) {
     for (std::size_t i = 0; i < RedisCluster::size; ++i) {
         cluster_.server(i).command({"CONFIG", "SET", "cluster-require-full-coverage", "no"});
@@ -221,6 +267,30 @@ TEST_F(RedisInACluster, ASlotThatNobodyServesIsTold) {
     EXPECT_EQ(error.code(), errc::unreachable) << error.what();
     EXPECT_EQ(server.command({"CLUSTER", "ADDSLOTS", std::to_string(slot)}), "OK");
     connect(cluster_.url(patiently)).mutex("orders").acquire().release();
+}
+
+/// One whose slots nobody serves is none that is down.
+class RedisInAPartOfACluster : public RedisInACluster {
+protected:
+    RedisInAPartOfACluster() : RedisInACluster({"cluster-require-full-coverage no"}) {}
+};
+
+TEST_F(RedisInAPartOfACluster, AMasterThatIsLostForGoodCostsNobodyAHoldOnAnother) {
+    const Client ours = client();
+    const LockOptions short_lease{.lease = 3s};
+    auto lost = ours.mutex("orders", short_lease).acquire();
+    RedisServer& away = server_of("orders");
+    std::vector<Hold> kept;
+    for (int i = 0; kept.size() < 3; ++i) {
+        const std::string name = "stock/" + std::to_string(i);
+        Hold hold = ours.mutex(name, short_lease).acquire();
+        if (&server_of(name) != &away) kept.push_back(std::move(hold));
+    }
+    replica_of(away).kill();
+    away.kill();
+    EXPECT_TRUE(await([&] { return !lost.held(); }));
+    std::this_thread::sleep_for(*short_lease.lease);
+    for (Hold& hold : kept) EXPECT_EQ(hold.release(), Released::in_time);
 }
 
 TEST_F(RedisInACluster, SeveralLocksOverSeveralSlotsAreTakenOneAfterTheOther) {

@@ -5,6 +5,7 @@
 #include "faults/redis_faults.hpp"
 #include "servers/redis_cluster.hpp"
 #include "support/contender.hpp"
+#include "support/owners_waiting.hpp"
 
 /// Our scripts as functions that a server keeps: how it gets them, and what becomes of holders and
 /// waiters where it has lost them, may not have them, or has somebody else's.
@@ -226,10 +227,7 @@ TEST(RedisFunctionsOfALine, ThatHaveToBeGivenFirstLetNobodyPassWhoCameEarlier) {
     }
     server.resume();
     ASSERT_TRUE(await([&] { return counting->waits == count + 1; }));
-    std::vector<std::string> in_line;
-    for (const ContenderInfo& waiter : ours.look_at("orders")->waiters) {
-        in_line.push_back(waiter.owner);
-    }
+    auto in_line = owners_waiting(ours, "orders");
     in_line.erase(in_line.begin());
     EXPECT_EQ(in_line, owners);
     stop.request_stop();

@@ -282,8 +282,10 @@ TEST(RedisRightsWithReplicas, WhatTheDocumentationListsIsEnoughAndWithoutOneOfTh
 TEST(RedisRightsInACluster, WhatTheDocumentationListsIsEnoughAlsoForASlotThatMoves) {
     RedisCluster servers;
     for (std::size_t i = 0; i < RedisCluster::size; ++i) {
-        ASSERT_EQ(servers.server(i).command(making_user("+cluster|info +cluster|slots +asking")),
-                  "OK");
+        ASSERT_EQ(
+            servers.server(i).command(making_user("+cluster|info +cluster|slots +cluster|nodes "
+                                                  "+asking")),
+            "OK");
     }
     std::string url = servers.url("request_timeout=60s");
     url.insert(url.find("//") + 2, "alice:secret@");

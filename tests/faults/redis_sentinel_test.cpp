@@ -1,7 +1,7 @@
 #include <fstream>
 #include <future>
 
-#include "faults/lying_sentinel.hpp"
+#include "faults/lying_servers.hpp"
 #include "faults/redis_faults.hpp"
 #include "servers/redis_sentinels.hpp"
 #include "support/contender.hpp"
@@ -191,6 +191,78 @@ TEST(RedisSwitch, AMasterThatWasDeposedIsNotGoneBackToThoughASentinelStillNamesI
     sentinel.tell_of_switch(promoted.port(), deposed.port());
     ASSERT_TRUE(await([&] { return sentinel.has_told(); }));
     ours.mutex("invoices").acquire().release();
+}
+
+/// One that was cut off tells, as soon as it is back, what has long been undone; and perhaps
+/// nothing more.
+TEST(RedisSwitch, TheMasterIsServedByThoughASentinelTellsLateOfASwitchAwayFromItAndDies) {
+    const RedisServer master;
+    const RedisServer another;
+    LyingSentinel sentinel(master.port(), 7);
+    auto late = std::make_unique<LyingSentinel>(master.port(), 5);
+    const Client ours = connect("redis+sentinel://" + sentinel.address() + "," + late->address() +
+                                "/mymaster?request_timeout=30s");
+    ours.mutex("orders").acquire().release();
+    late->say(another.port(), 6);
+    late->tell_of_switch(master.port(), another.port());
+    ASSERT_TRUE(await([&] { return late->has_told(); }));
+    const Moment told = BootClock::now();
+    ours.mutex("orders").acquire().release();
+    EXPECT_LT(BootClock::now() - told, 5s) << "it is asked, and says by which epoch";
+    late->tell_of_switch(master.port(), another.port());
+    ASSERT_TRUE(await([&] { return late->has_told(); }));
+    late.reset();
+    ours.mutex("orders").acquire().release();
+    EXPECT_EQ(another.command({"KEYS", "*"}), "[]");
+}
+
+TEST(RedisSwitch, OfSeveralMastersThatWereDeposedNoneIsGoneBackTo) {
+    const RedisServer first;
+    const RedisServer second;
+    LyingSentinel behind(first.port(), 5);
+    LyingSentinel sentinel(first.port(), 5);
+    const Client ours = connect("redis+sentinel://" + sentinel.address() + "," + behind.address() +
+                                "/mymaster?request_timeout=1s");
+    ours.mutex("orders").acquire().release();
+    sentinel.say_nothing();
+    for (const auto& [from, to] :
+         {std::pair{first.port(), second.port()}, std::pair{second.port(), second.port() - 1}}) {
+        sentinel.tell_of_switch(from, to);
+        ASSERT_TRUE(await([&] { return sentinel.has_told(); }));
+    }
+    // It may be sent before the news is read.
+    ASSERT_TRUE(await([&] {
+        try {
+            ours.mutex("stock").acquire().release();
+        } catch (const Error&) {
+            return true;
+        }
+        return false;
+    }));
+    const Error error = error_of([&] { return ours.mutex("later").acquire(); });
+    EXPECT_EQ(error.code(), errc::unreachable) << error.what();
+    EXPECT_EQ(first.command({"KEYS", "*later*"}), "[]");
+}
+
+/// What a sentinel told while it was not heard is asked for until somebody answers.
+TEST(RedisSwitch, IsFoundOutThoughNoSentinelHasTimeForTheFirstQuestionsAboutIt) {
+    const RedisServer deposed;
+    const RedisServer promoted;
+    LyingSentinel sentinel(deposed.port(), 5);
+    FaultProxy proxy(sentinel.port());
+    const Client ours = connect("redis+sentinel://127.0.0.1:" + std::to_string(proxy.port()) +
+                                "/mymaster?request_timeout=10s");
+    auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+    Acquiring waiting(ours, "orders", {.lease = long_lease});
+    ASSERT_TRUE(await([&] { return waiters_of(ours, "orders") == 1; }));
+    sentinel.say_nothing();
+    const int asked = sentinel.questions();
+    proxy.cut();
+    ASSERT_TRUE(await([&] { return sentinel.questions() > asked; }));
+    sentinel.say(promoted.port(), 6);
+    ASSERT_TRUE(waiting.is_over(patience)) << "nobody holds there";
+    EXPECT_NE(promoted.command({"KEYS", "*orders"}), "[]");
+    waiting.get().release();
 }
 
 TEST_F(RedisFailover, WithoutAnySentinelTheMasterIsUsedOnAndNewcomersAreTold) {

@@ -176,7 +176,7 @@ void MemcachedStore::renew(const Ticket& ticket, const std::shared_ptr<Renewing>
     if (!applicant) return renewing->know(which, Standing{});
     const auto lease = renewing->lease;
     if (const auto known = known_of(*applicant, lease)) return renewing->know(which, *known);
-    renewing->ask(which, applicant->version ? State::admitted : State::waiting);
+    renewing->ask(which);
     const auto one = dealing(applicant->who, [renewing, which](const Result<Standing>& result) {
         renewing->take(which, result);
     });
@@ -225,7 +225,10 @@ Result<std::vector<Line>> line_in(const std::string& resource, const Answer& ans
     const Reply& reply = answer.result.value();
     if (reply.kind != Reply::Kind::value) return std::vector<Line>();
     Place holder = place_in(resource, reply.text);
-    holder.lease_left = std::chrono::seconds{reply.seconds.value_or(0)};
+    // What a server says may be more than milliseconds can count.
+    constexpr std::int64_t a_century = 3'200'000'000;
+    holder.lease_left =
+        std::chrono::seconds{std::clamp<std::int64_t>(reply.seconds.value_or(0), -1, a_century)};
     return std::vector{Line{.resource = resource,
                             .capacity = all,
                             .fairness = Fairness::barging,

@@ -9,6 +9,7 @@
 
 #include "port/pending.hpp"
 #include "port/store.hpp"
+#include "port/unanswered.hpp"
 #include "stores/memcached/request.hpp"
 
 /// Answers of several servers that are awaited together. Those of two turns of a wire may be told
@@ -28,10 +29,10 @@ public:
         standings_[which] = standing;
         any_known_ = true;
     }
-    /// It is about to be asked for: how it stands if that is not answered.
-    void ask(std::size_t which, Standing::State otherwise) {
+    /// It is about to be asked for.
+    void ask(std::size_t which) {
         const std::lock_guard guard(mutex_);
-        standings_[which] = {.state = otherwise, .counted_from = Moment{}};
+        standings_[which] = unanswered();
         ++due_;
     }
     /// Nothing more is asked for. The outcome, if all is here.

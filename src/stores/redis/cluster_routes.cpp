@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -13,7 +15,9 @@
 /// A node that turns a request away says who serves it, which is believed at once; the whole map is
 /// asked for as well then, and whenever a node cannot be reached or says nothing, or a slot has no
 /// node. Several are asked, each time others, and what they say is compared by the epoch that they
-/// know of: a node that was cut off tells an old map, and this client never goes back to one.
+/// know of: a node that was cut off tells an old map, and this client never goes back to one. A
+/// node learns of the epoch when it votes, and of who was elected after that; so each slot's owner
+/// counts by its own epoch too, as it does among the nodes: who has the slot by a later one has it.
 ///
 /// What is published on one node is heard on all. So one is listened to, and another one when that
 /// is lost.
@@ -31,6 +35,8 @@ constexpr auto grace = 100ms;
 constexpr std::size_t asked_at_once = 3;
 /// How long a request waits whose slot is being moved, or served by nobody.
 constexpr auto pause = 10ms;
+/// How long after a slot has passed to another node one may be under way to the one before.
+constexpr auto time_of_parting = 1s;
 /// So often a request follows the word of nodes at once: they may disagree for a while.
 constexpr int most_redirections = 5;
 /// That of a request without a key: any node will do.
@@ -40,6 +46,7 @@ std::vector<Command> question() {
     std::vector<Command> commands;
     commands.push_back({"CLUSTER", "INFO"});
     commands.push_back({"CLUSTER", "SLOTS"});
+    commands.push_back({"CLUSTER", "NODES"});
     return commands;
 }
 
@@ -54,7 +61,22 @@ std::optional<std::uint64_t> epoch_in(std::string_view info) {
     return error == std::errc{} ? std::optional(epoch) : std::nullopt;
 }
 
-/// [host, port, ...]. Without a name, or an unknown one: at the node that was asked.
+/// By the number of a node, its own epoch, in what CLUSTER NODES answers: lines of "number address
+/// flags master ping pong epoch ...".
+std::map<std::string, std::uint64_t> epochs_in(const Reply& nodes) {
+    std::map<std::string, std::uint64_t> epochs;
+    std::istringstream lines(nodes.is_error() ? std::string() : nodes.text);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string number, other;
+        std::uint64_t epoch = 0;
+        words >> number >> other >> other >> other >> other >> other >> epoch;
+        if (words) epochs[number] = epoch;
+    }
+    return epochs;
+}
+
+/// [host, port, number, ...]. Without a name, or an unknown one: at the node that was asked.
 Host host_in(const Reply& node, const std::string& asked) {
     if (node.elements.size() < 2) return {};
     const std::string& name = node.elements[0].text;
@@ -71,7 +93,8 @@ bool is_row(const Reply& row) {
 
 class ClusterRoutes final : public Routes {
 public:
-    explicit ClusterRoutes(Common common) : Routes(std::move(common)), owners_(hash_slots) {}
+    explicit ClusterRoutes(Common common)
+        : Routes(std::move(common)), owners_(hash_slots), owner_epochs_(hash_slots) {}
 
     void address(Request& request) const override {
         const auto key = request.command.first_key();
@@ -81,7 +104,8 @@ public:
     Node* node_for(Request& request) override {
         if (request.hash_slot == no_slot && !request.only_at) go_round(request);
         if (request.only_at) return find(*request.only_at);
-        return request.hash_slot == no_slot ? any() : owners_[request.hash_slot];
+        if (request.hash_slot == no_slot) return any();
+        return is_behind_another(request) ? nullptr : owners_[request.hash_slot];
     }
 
     Node* heard() override {
@@ -152,6 +176,26 @@ private:
         return nodes_.empty() ? nullptr : nodes_.front().get();
     }
 
+    /// Whether one for the same keys, submitted earlier, is under way to the node that had them
+    /// before, which will turn it away: nobody passes it.
+    bool is_behind_another(const Request& request) const {
+        if (parting_until_ == Moment{}) return false;
+        const Moment now = BootClock::now();
+        if (now >= parting_until_) return false;
+        return std::ranges::any_of(nodes_, [&](const auto& node) {
+            return node.get() != owners_[request.hash_slot] && !node->is_in_trouble(now) &&
+                   node->has_before(request);
+        });
+    }
+    void change_owner(std::size_t slot, Node& node) {
+        if (Node*& owner = owners_[slot]; owner != &node) {
+            if (owner != nullptr && !owner->is_idle()) {
+                parting_until_ = BootClock::now() + time_of_parting;
+            }
+            owner = &node;
+        }
+    }
+
     /// A search through all keys goes from master to master.
     void go_round(Request& request) {
         if (!is_scan(request.command) || nodes_.empty()) return;
@@ -176,7 +220,7 @@ private:
             request.only_at = redirection.host;
             request.asking = true;
         } else if (redirection.hash_slot < hash_slots) {
-            owners_[redirection.hash_slot] = &node;
+            change_owner(redirection.hash_slot, node);
             is_old_ = true;
         }
     }
@@ -233,25 +277,40 @@ private:
         } else if (*epoch >= epoch_) {
             epoch_ = *epoch;
             if (!accepted_) accepted_ = now;
-            use(slots, informant.address().host, due);
+            use(slots, epochs_in(told.value()[2]), informant.address().host, due);
         }
     }
 
-    void use(const Reply& slots, const std::string& asked, Due& due) {
-        std::ranges::fill(owners_, nullptr);
+    void use(const Reply& slots, const std::map<std::string, std::uint64_t>& epochs,
+             const std::string& asked, Due& due) {
+        std::vector<bool> unnamed(hash_slots, true);
         replicas_.clear();
         for (const Reply& row : slots.elements) {
             if (!is_row(row)) continue;
-            Node& master = node_at(host_in(row.elements[2], asked));
-            const auto first = owners_.begin() + row.elements[0].integer;
-            std::fill(first, owners_.begin() + row.elements[1].integer + 1, &master);
+            const Reply& named = row.elements[2];
+            Node& master = node_at(host_in(named, asked));
+            const auto epoch =
+                named.elements.size() > 2 ? epochs.find(named.elements[2].text) : epochs.end();
+            for (auto slot = row.elements[0].integer; slot <= row.elements[1].integer; ++slot) {
+                const auto at = static_cast<std::size_t>(slot);
+                unnamed[at] = false;
+                own(at, master, epoch == epochs.end() ? 0 : epoch->second);
+            }
             master.knows_of_replicas(row.elements.size() - 3);
             for (std::size_t i = 3; i < row.elements.size(); ++i) {
                 replicas_.push_back(host_in(row.elements[i], asked));
             }
         }
+        for (std::size_t slot = 0; slot < hash_slots; ++slot) {
+            if (unnamed[slot]) owners_[slot] = nullptr;
+        }
         common_.lobby.connected();
         leave_those_without_slots(due);
+    }
+    void own(std::size_t slot, Node& master, std::uint64_t epoch) {
+        if (epoch < owner_epochs_[slot]) return;
+        owner_epochs_[slot] = epoch;
+        change_owner(slot, master);
     }
 
     void end_look(Moment now, Due& due) {
@@ -309,8 +368,11 @@ private:
                     due);
     }
 
-    std::vector<Node*> owners_;  ///< by hash slot
+    // By hash slot.
+    std::vector<Node*> owners_;
+    std::vector<std::uint64_t> owner_epochs_;  ///< the owners', when a map named them last
     std::vector<Host> replicas_;
+    Moment parting_until_{};
     Node* ear_ = nullptr;
     std::uint64_t epoch_ = 0;  ///< of the newest map
     bool is_old_ = false;      ///< a node said otherwise than the map

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -85,6 +86,13 @@ public:
     /// Nought: its reply makes nobody a holder.
     std::size_t numbers_each() const noexcept { return numbers_each_; }
 
+    /// How long it is tried at the most, if that is less than any request is.
+    Command& be_patient_for(std::chrono::milliseconds time) noexcept {
+        patience_ = time;
+        return *this;
+    }
+    std::optional<std::chrono::milliseconds> patience() const noexcept { return patience_; }
+
     void append_to(std::string& bytes) const;
     /// Its words, without those that name the script.
     std::vector<std::string_view> words() const;
@@ -105,6 +113,7 @@ private:
     const Script* script_ = nullptr;
     Way way_ = Way::function;
     std::size_t numbers_each_ = 0;
+    std::optional<std::chrono::milliseconds> patience_ = std::nullopt;
     std::size_t words_ = 0;  ///< without those that name the script
     std::size_t keys_ = 0;   ///< of a script
     // Where they begin and end.

@@ -15,6 +15,8 @@ namespace {
 
 /// So long a round waits for replicas. What was answered meanwhile waits for the next one.
 constexpr auto round_time = 200ms;
+/// How long a server that has no time just now is left alone.
+constexpr auto passing_trouble = 50ms;
 /// Role, write and wait.
 constexpr std::size_t answers_of_round = 3;
 
@@ -43,8 +45,12 @@ void Confirmer::add(std::unique_ptr<Request> request, Reply reply) {
 void Confirmer::serve(Moment now, Due& due) {
     if (now >= confirmations_.earliest_deadline()) confirmations_.expire(now, too_few(), due);
     if (!link_.ready()) return;
-    if (!confirmations_.empty() && !confirmations_.is_round_under_way()) begin_round(now);
+    if (may_begin() && now >= next_round_) begin_round(now);
     send();
+}
+
+bool Confirmer::may_begin() const noexcept {
+    return !confirmations_.empty() && !confirmations_.is_round_under_way();
 }
 
 void Confirmer::begin_round(Moment now) {
@@ -80,8 +86,12 @@ std::optional<Failure> Confirmer::end_round(Due& due) {
     const auto answers = std::exchange(answers_, {});
     round_ends_ = Moment::max();
     // Without the write the wait was for nothing.
-    for (const Reply& answer : answers) {
-        if (answer.is_error()) return trouble_with(answer.text);
+    const auto refused = std::ranges::find_if(answers, &Reply::is_error);
+    if (refused != answers.end()) {
+        if (!is_passing(refused->text)) return trouble_with(refused->text);
+        next_round_ = BootClock::now() + passing_trouble;
+        confirmations_.not_confirmed();
+        return std::nullopt;
     }
     knows_of(replicas_in(answers[0]));
     confirming_ = static_cast<std::size_t>(std::max<std::int64_t>(answers[2].integer, 0));
@@ -115,7 +125,8 @@ Moment Confirmer::patience_ends() const noexcept {
 }
 
 Moment Confirmer::earliest() const {
-    return std::min(patience_ends(), confirmations_.earliest_deadline());
+    const Moment first = std::min(patience_ends(), confirmations_.earliest_deadline());
+    return may_begin() ? std::min(first, next_round_) : first;
 }
 
 Failure Confirmer::too_few() const {

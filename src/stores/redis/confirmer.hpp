@@ -55,6 +55,7 @@ public:
 
 private:
     Moment patience_ends() const noexcept;
+    bool may_begin() const noexcept;
     void begin_round(Moment now);
     void send();
     std::optional<Failure> end_round(Due& due);
@@ -70,6 +71,7 @@ private:
     std::vector<Reply> answers_;  ///< of this round, so far
     std::string unsent_;
     Moment round_ends_ = Moment::max();
+    Moment next_round_{};  ///< not before
 };
 
 }  // namespace holdfast::inline v0::redis

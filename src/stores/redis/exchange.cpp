@@ -114,7 +114,7 @@ void Exchange::take(Reply reply, std::vector<Answered>& answered) {
     if (reply.is_error() && ask_otherwise(expected, reply.text)) return;
     if (!expected.is_known) functions_.known(*expected.script, expected.way);
     if (requests > 1 && reply.elements.size() != requests) {
-        return refused_together(reply.text, requests, answered);
+        return refused_together(reply, requests, answered);
     }
     for (std::size_t i = 0; i < requests && !in_flight().empty(); ++i) {
         settle(Base::answered(), std::move(requests > 1 ? reply.elements[i] : reply), answered);
@@ -135,17 +135,18 @@ bool Exchange::ask_otherwise(const Expected& expected, std::string_view error) {
     return true;
 }
 
-/// They had no effect, and come again: elsewhere, or each alone.
-void Exchange::refused_together(const std::string& error, std::size_t requests,
+/// They had no effect, and come again: elsewhere, or each alone. Of an answer that is none to them
+/// all nobody can tell that.
+void Exchange::refused_together(const Reply& reply, std::size_t requests,
                                 std::vector<Answered>& answered) {
-    const bool elsewhere = is_elsewhere(error);
+    const bool elsewhere = reply.is_error() && is_elsewhere(reply.text);
     if (!elsewhere) apart_until_ = BootClock::now() + time_apart;
     for (; requests > 0; --requests) {
         auto request = Base::answered();
         if (elsewhere) {
-            answered.push_back(
-                {std::move(request), Reply{.kind = Reply::Kind::error, .text = error}});
+            answered.push_back({std::move(request), reply});
         } else {
+            if (!reply.is_error()) request->lost();
             send_again(std::move(request));
         }
     }

@@ -67,7 +67,7 @@ private:
     std::size_t size_of_group(std::size_t first) const;
     void ask_for(const Script* script, Way way, std::size_t requests);
     bool ask_otherwise(const Expected& expected, std::string_view error);
-    void refused_together(const std::string& error, std::size_t requests,
+    void refused_together(const Reply& reply, std::size_t requests,
                           std::vector<Answered>& answered);
     void settle(std::unique_ptr<Request> request, Reply reply, std::vector<Answered>& answered);
 

@@ -80,7 +80,9 @@ bool forbids_functions(std::string_view error) {
     if (starts_with_word(error, "NOPERM")) {
         return error.find("run the 'fcall' command") != std::string_view::npos;
     }
-    return starts_with_word(error, "ERR") && error.find("nknown command") != std::string_view::npos;
+    // "ERR unknown command 'FCALL'": an older server. "unsupported command 'fcall'": a proxy.
+    return error.find("nknown command") != std::string_view::npos ||
+           error.find("nsupported command") != std::string_view::npos;
 }
 
 bool is_lasting_refusal(std::string_view error) {

@@ -126,6 +126,19 @@ public:
         command.with_standings(3);
         return command;
     }
+    /// They may be for several nodes, and are answered together. So that one that says nothing does
+    /// not keep the answers of the others until their leases have ended, it has a third of a lease.
+    std::vector<scripted::Batch<Command>> renewals(std::span<const Ticket> tickets,
+                                                   std::span<const std::size_t> which,
+                                                   const Extension& extension) const override {
+        auto batches = Layout::renewals(tickets, which, extension);
+        if (handed_ == Handed::usual || batches.size() == 1) return batches;
+        for (auto& batch : batches) {
+            batch.request.be_patient_for(
+                std::max<std::chrono::milliseconds>(extension.lease / 3, 100ms));
+        }
+        return batches;
+    }
     Command leave(const Ticket& ticket, std::chrono::milliseconds tombstone) const override {
         Command command = about(leave_, ticket);
         return std::move(command << ticket.nonce << tombstone.count());

@@ -48,9 +48,9 @@ public:
     virtual Command enter(std::span<const Contender> contenders) const = 0;
     virtual Command standing(const Ticket& ticket) const = 0;
     /// A script for each resource, for all keys of one are in one slot. They go out together.
-    std::vector<scripted::Batch<Command>> renewals(std::span<const Ticket> tickets,
-                                                   std::span<const std::size_t> which,
-                                                   const Extension& extension) const;
+    virtual std::vector<scripted::Batch<Command>> renewals(std::span<const Ticket> tickets,
+                                                           std::span<const std::size_t> which,
+                                                           const Extension& extension) const;
     virtual Command leave(const Ticket& ticket, std::chrono::milliseconds tombstone) const = 0;
     /// A page of those who hold the lock or wait for it: the first, or what next_page() names.
     virtual Command inspect(const std::string& key, const std::string& page) const = 0;

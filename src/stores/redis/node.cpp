@@ -55,6 +55,14 @@ void Node::flush(Lock& lock) {
     });
 }
 
+bool Node::has_before(const Request& request) const {
+    const auto is_before = [&](const auto& one) {
+        return one->hash_slot == request.hash_slot && one->number < request.number;
+    };
+    return std::ranges::any_of(exchange_.in_flight(), is_before) ||
+           std::ranges::any_of(exchange_.waiting(), is_before);
+}
+
 bool Node::may_await() const {
     // What confirms it comes by another connection.
     if (confirmer_) return false;
@@ -162,6 +170,11 @@ void Node::lost(Moment now, Due& due) {
 void Node::refused(const Failure& why, Moment now, Due& due) {
     lost(now, due);
     net::finish(exchange_.attempt_failed(why), due);
+}
+
+void Node::leave_alone(Moment until, const Failure& why, Moment now, Due& due) {
+    if (is_connected()) refused(why, now, due);
+    exchange_.hold_back(until);
 }
 
 std::vector<std::unique_ptr<Request>> Node::dissolve(Due& due) {

@@ -69,6 +69,8 @@ public:
     bool is_idle() const noexcept {
         return exchange_.is_idle() && (!confirmer_ || confirmer_->is_idle());
     }
+    /// Whether one for the same keys, submitted earlier, is not answered yet.
+    bool has_before(const Request& request) const;
     /// Its master should have so many replicas, by what others know of it.
     void knows_of_replicas(std::size_t count) noexcept;
     bool is_pouring() const noexcept { return outflow_.is_pouring(); }
@@ -85,6 +87,9 @@ public:
     void lost(Moment now, Due& due);
     /// The same, and whoever waits for another one is told why, should its time be up.
     void refused(const Failure& why, Moment now, Due& due);
+    /// The same, if it is connected; and nothing is sent to it before `until`, so that nobody
+    /// passes those that it has turned away.
+    void leave_alone(Moment until, const Failure& why, Moment now, Due& due);
     /// What was submitted and not answered, as far as it may be sent again; both links are closed.
     std::vector<std::unique_ptr<Request>> dissolve(Due& due);
 

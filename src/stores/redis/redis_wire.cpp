@@ -1,6 +1,7 @@
 #include "stores/redis/redis_wire.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "stores/redis/failures.hpp"
@@ -32,15 +33,25 @@ RedisWire::~RedisWire() {
 }
 
 void RedisWire::submit(Command command, Answered answered) {
+    const auto patience = std::min(request_timeout_, command.patience().value_or(request_timeout_));
     auto request = std::make_unique<Request>(std::move(command), std::move(answered),
-                                             BootClock::now() + request_timeout_);
+                                             BootClock::now() + patience);
     Lock lock(mutex_);
     request->number = ++submitted_;
     routes_->address(*request);
-    if (Node* const node = routes_->node_for(*request))
+    Node* const node = routes_->node_for(*request);
+    if (node != nullptr && !is_behind_another(*request)) {
         return send(*node, std::move(request), lock);
+    }
     lobby_.send_again(std::move(request));
     bell_.ring();
+}
+
+/// Whether one for the same keys waits that was submitted earlier: nobody passes it.
+bool RedisWire::is_behind_another(const Request& request) const {
+    return std::ranges::any_of(lobby_.waiting(), [&](const auto& earlier) {
+        return earlier->hash_slot == request.hash_slot && !earlier->only_at;
+    });
 }
 
 void RedisWire::send(Node& node, std::unique_ptr<Request> request, Lock& lock) {
@@ -114,16 +125,19 @@ void RedisWire::serve_pushes(Moment now, Due& due) {
     }
 }
 
-/// From the lobby, as far as nodes are known by now.
+/// From the lobby, as far as nodes are known by now. Behind one that stays, all others for the same
+/// keys do.
 void RedisWire::send_on(Moment now) {
+    std::set<std::uint16_t> that_stay;
     for (std::size_t i = 0; i < lobby_.waiting().size();) {
         const auto place = lobby_.waiting().begin() + static_cast<std::ptrdiff_t>(i);
-        const bool is_time = now >= (*place)->not_before;
-        Node* const node = is_time ? routes_->node_for(**place) : nullptr;
-        if (node == nullptr) {
-            ++i;
-        } else {
+        Request& request = **place;
+        const bool is_time = now >= request.not_before && !that_stay.contains(request.hash_slot);
+        if (Node* const node = is_time ? routes_->node_for(request) : nullptr) {
             node->submit(lobby_.give_away(place));
+        } else {
+            if (!request.only_at) that_stay.insert(request.hash_slot);
+            ++i;
         }
     }
 }

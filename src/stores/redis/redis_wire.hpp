@@ -64,6 +64,7 @@ private:
     void turned_away(Node& node, std::unique_ptr<Request> request, const std::string& error,
                      Moment now, Due& due);
     void send(Node& node, std::unique_ptr<Request> request, Lock& lock);
+    bool is_behind_another(const Request& request) const;
 
     const std::chrono::milliseconds request_timeout_;
     const net::Bell bell_;

@@ -52,8 +52,7 @@ public:
                                        Moment now, Due& due) override {
         constexpr auto pause = 50ms;
         if (redirection_of(error)) return failure_of(error, node.address());
-        if (node.is_connected()) node.refused(*request.trouble, now, due);
-        request.not_before = now + pause;
+        node.leave_alone(now + pause, *request.trouble, now, due);
         return std::nullopt;
     }
 

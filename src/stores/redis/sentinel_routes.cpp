@@ -3,6 +3,7 @@
 #include <sstream>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "stores/redis/failures.hpp"
 #include "stores/redis/routes.hpp"
@@ -24,6 +25,11 @@ using namespace std::chrono_literals;
 constexpr auto look_interval = 100ms;
 /// How long those that do not answer are waited for, once another one has.
 constexpr auto grace = 200ms;
+/// How long they are asked again in vain, beside a master that serves: nothing is known against it.
+constexpr auto idle_interval = 1s;
+/// A sentinel that was behind learns of a switch within a few seconds, and a master that was
+/// deposed is told so within ten. One that they all still name after this is the master.
+constexpr auto switch_time = 15s;
 constexpr const char* switch_channel = "+switch-master";
 
 std::vector<Command> question_about(const std::string& master) {
@@ -76,17 +82,32 @@ bool is_unknown_master(const std::vector<Reply>& replies) {
            replies[1].text.find("No such master") != std::string::npos;
 }
 
-/// Which server a push says is no master any more: "mymaster 10.0.0.1 6379 10.0.0.2 6379".
-std::optional<Host> deposed_in(const Reply& message, const std::string& master) {
+/// A master that is one no more, as a sentinel tells, and up to which epoch it was.
+struct Deposed {
+    Host host;
+    std::uint64_t epoch = 0;
+    const Informant* teller = nullptr;
+    Moment until{};  ///< it is believed
+};
+
+/// What a push tells: "mymaster 10.0.0.1 6379 10.0.0.2 6379".
+struct Switch {
+    Host from;
+    Host to;
+};
+
+std::optional<Switch> switch_in(const Reply& message, const std::string& master) {
     if (message.elements.size() != 3 || message.elements[0].text != "message") return std::nullopt;
     std::istringstream words(message.elements[2].text);
     std::string name;
-    Host old;
-    std::uint16_t port = 0;
-    words >> name >> old.name >> port;
+    Switch told;
+    std::uint16_t from = 0;
+    std::uint16_t to = 0;
+    words >> name >> told.from.name >> from >> told.to.name >> to;
     if (!words || name != master) return std::nullopt;
-    old.port = port;
-    return old;
+    told.from.port = from;
+    told.to.port = to;
+    return told;
 }
 
 class SentinelRoutes final : public Routes {
@@ -107,9 +128,11 @@ public:
         for (const auto& sentinel : informants_) {
             sentinel->go_on(now);
             if (auto told = sentinel->take_answer()) take(*sentinel, *std::move(told));
-            for (const Reply& message : sentinel->take_tidings()) heard_of_switch(message, due);
+            for (const Reply& message : sentinel->take_tidings()) {
+                heard_of_switch(message, *sentinel, now, due);
+            }
             // What it told meanwhile was not heard.
-            if (sentinel->take_gap()) has_changed_ = true;
+            if (sentinel->take_gap()) may_have_changed();
         }
         if (looking_) decide(now, due);
         if (!looking_ && now >= next_look_ && is_look_wanted(now, wanted)) look(now);
@@ -120,8 +143,7 @@ public:
         constexpr auto pause = 20ms;
         if (redirection_of(error)) return failure_of(error, node.address());
         // A master that has become a replica: who is in its place, the sentinels will say.
-        if (node.is_connected()) node.refused(*request.trouble, now, due);
-        request.not_before = now + pause;
+        node.leave_alone(now + pause, *request.trouble, now, due);
         return std::nullopt;
     }
 
@@ -131,7 +153,9 @@ public:
         if (looking_ && is_nobody_asked()) return BootClock::now();
         if (looking_) return first_answer_ ? std::min(first, *first_answer_ + grace) : first;
         if (is_look_wanted(BootClock::now(), wanted)) return std::min(first, next_look_);
-        return nodes_.empty() ? first : std::min(first, nodes_.front()->in_trouble_at());
+        if (nodes_.empty()) return first;
+        if (has_changed()) first = std::min(first, next_idle_look_);
+        return std::min(first, nodes_.front()->in_trouble_at());
     }
 
 private:
@@ -140,17 +164,24 @@ private:
     bool is_look_wanted(Moment now, bool wanted) const {
         const bool anybody_waits = wanted || !common_.lobby.waiting().empty();
         if (nodes_.empty()) return anybody_waits;
-        return has_changed_ || nodes_.front()->is_in_trouble(now);
+        return (has_changed() && now >= next_idle_look_) || nodes_.front()->is_in_trouble(now);
     }
+    void may_have_changed() {
+        ++changes_;
+        next_idle_look_ = {};
+    }
+    /// Perhaps: since they were asked last, and have told.
+    bool has_changed() const { return changes_ != changes_settled_; }
 
     void look(Moment now) {
         looking_ = true;
-        has_changed_ = false;
+        changes_looked_for_ = changes_;
         why_not_.reset();
         named_.clear();
         first_answer_.reset();
         for (const auto& sentinel : informants_) sentinel->ask(now);
         next_look_ = now + look_interval;
+        next_idle_look_ = now + idle_interval;
     }
 
     void take(const Informant& sentinel, Informant::Told told) {
@@ -161,6 +192,7 @@ private:
         if (!first_answer_) first_answer_ = BootClock::now();
         if (const auto named = named_in(told.value())) {
             named_.push_back(*named);
+            forgive(sentinel, *named);
         } else if (is_unknown_master(told.value())) {
             why_not_ = {errc::bad_configuration, Effect::none,
                         common_.servers.shown() + ": the sentinels know no master of this name; " +
@@ -178,11 +210,15 @@ private:
         const bool late = first_answer_ && now >= *first_answer_ + grace;
         if (!all && !late) return;
         looking_ = false;
+        std::erase_if(deposed_, [&](const Deposed& one) { return now >= one.until; });
         std::erase_if(named_, [&](const Named& one) { return is_deposed(one); });
         const auto newest = std::ranges::max_element(named_, {}, &Named::epoch);
         if (newest == named_.end()) return found_none(due);
         if (newest->epoch < epoch_) return found_older(due);
         epoch_ = newest->epoch;
+        changes_settled_ = changes_looked_for_;
+        // What is older is not followed anyway.
+        std::erase_if(deposed_, [&](const Deposed& one) { return one.epoch < epoch_; });
         move_to(newest->host, due);
         master()->knows_of_replicas(newest->replicas);
         settle(now);
@@ -221,27 +257,45 @@ private:
 
     /// At once, for the old one may come back and still believe to be the master. Who it is now is
     /// asked for.
-    void heard_of_switch(const Reply& message, Due& due) {
-        const auto deposed = deposed_in(message, common_.servers.master);
-        if (!deposed) return;
-        has_changed_ = true;
+    void heard_of_switch(const Reply& message, Informant& teller, Moment now, Due& due) {
+        const auto told = switch_in(message, common_.servers.master);
+        if (!told) return;
+        may_have_changed();
         // What they have answered so far, and who is still to answer, may be from before it.
         looking_ = false;
+        teller.dismiss();
         next_look_ = {};
-        deposed_ = Named{.host = *deposed, .epoch = epoch_};
+        std::erase_if(deposed_, [&](const Deposed& one) {
+            return one.teller == &teller && one.host == told->to;
+        });
+        Deposed deposed{told->from, epoch_, &teller, now + switch_time};
         for (const Named& one : named_) {
-            if (one.host == *deposed) deposed_->epoch = std::max(deposed_->epoch, one.epoch);
+            if (one.host == told->from) deposed.epoch = std::max(deposed.epoch, one.epoch);
         }
-        if (master() != nullptr && master()->host() == *deposed) retire(*master(), due);
+        deposed_.push_back(std::move(deposed));
+        if (master() != nullptr && master()->host() == told->from) retire(*master(), due);
     }
-    bool is_deposed(const Named& one) const {
-        return deposed_ && one.host == deposed_->host && one.epoch <= deposed_->epoch;
+    bool is_deposed(const Named& named) const {
+        return std::ranges::any_of(deposed_, [&](const Deposed& one) {
+            return named.host == one.host && named.epoch <= one.epoch;
+        });
+    }
+    /// Who told of a switch is asked anew, and names the outcome of that one: by an older epoch
+    /// than was followed, it told of one that is long over.
+    void forgive(const Informant& teller, const Named& named) {
+        if (named.epoch >= epoch_) return;
+        std::erase_if(deposed_, [&](const Deposed& one) { return one.teller == &teller; });
     }
 
-    std::uint64_t epoch_ = 0;       ///< the highest of a configuration that was followed
-    std::optional<Named> deposed_;  ///< a master that is one no more, and up to which epoch it was
+    std::uint64_t epoch_ = 0;  ///< the highest of a configuration that was followed
+    std::vector<Deposed> deposed_;
     Moment next_look_{};
-    bool has_changed_ = false;  ///< perhaps
+    Moment next_idle_look_{};  ///< while the master serves
+    // Of who is the master, that there may have been: so far, when they were asked, and that they
+    // have answered for.
+    std::uint64_t changes_ = 0;
+    std::uint64_t changes_looked_for_ = 0;
+    std::uint64_t changes_settled_ = 0;
     bool looking_ = false;
     std::vector<Named> named_;  ///< by those who have answered since it was last looked
     std::optional<Moment> first_answer_;

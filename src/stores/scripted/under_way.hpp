@@ -10,6 +10,7 @@
 #include "port/clock.hpp"
 #include "port/contender.hpp"
 #include "port/pending.hpp"
+#include "port/unanswered.hpp"
 #include "stores/scripted/waiters.hpp"
 
 /// Requests that are under way, and what must be known of them when they are answered.
@@ -60,15 +61,19 @@ struct Renewing {
     /// What one of the requests was answered. Whether it was the last.
     bool take(std::span<const std::size_t> which, const Result<std::vector<Standing>>& result) {
         const std::lock_guard guard(mutex);
-        if (!result.ok()) failure = result.failure();
-        for (std::size_t i = 0; result.ok() && i < which.size(); ++i) {
-            standings[which[i]] = result.value()[i];
+        if (result.ok()) {
+            any_answered = true;
+        } else {
+            failure = result.failure();
+        }
+        for (std::size_t i = 0; i < which.size(); ++i) {
+            standings[which[i]] = result.ok() ? result.value()[i] : unanswered();
         }
         return --due == 0;
     }
-    /// After the last.
+    /// After the last. One that failed costs the others nothing.
     Result<std::vector<Standing>> outcome() {
-        if (failure) return *std::move(failure);
+        if (failure && !any_answered) return *std::move(failure);
         return std::move(standings);
     }
 
@@ -80,6 +85,7 @@ struct Renewing {
     std::mutex mutex = {};
     std::vector<Standing> standings;
     std::size_t due = 0;
+    bool any_answered = false;
     std::optional<Failure> failure = std::nullopt;
 };
 

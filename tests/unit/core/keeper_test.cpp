@@ -1,5 +1,6 @@
 #include "core/keeper.hpp"
 #include "core/lease.hpp"
+#include "port/unanswered.hpp"
 #include "stores/memory/memory_store.hpp"
 #include "support/passing_store.hpp"
 #include "support/suite.hpp"
@@ -277,6 +278,35 @@ TEST_F(AKeeper, RenewsTogetherAgainWhatAStoreDidNotAnswer) {
     store_.renewals[0].fail(errc::unreachable);
     pass(1s);
     EXPECT_EQ(renewals(), 2U);
+}
+
+TEST_F(AKeeper, LosesNoHoldForOneWhoseServerDoesNotAnswer) {
+    const auto away = keep("a");
+    const auto there = keep("b");
+    const Standing admitted{.state = State::admitted};
+    pass(4s);
+    ASSERT_EQ(renewals(), 1U);
+    const Moment sent = clock_.now();
+    store_.renewals[0].answer({unanswered(), admitted});
+    EXPECT_EQ(there->valid_until(), valid_until(sent, 12s));
+    EXPECT_EQ(away->valid_until(), valid_until(sent - 4s, 12s));
+    EXPECT_EQ(listener_->standings, std::vector{State::admitted}) << "of the one there is no news";
+    EXPECT_EQ(failures_.size(), 1U);
+    pass(1s);
+    ASSERT_EQ(renewals(), 2U) << "soon, and alone";
+    EXPECT_EQ(store_.renewals[1].resources, std::vector<std::string>{"a"});
+    pass(3s);
+    ASSERT_EQ(renewals(), 3U);
+    store_.renewals[2].answer({admitted});
+    pass(4s);
+    EXPECT_EQ(listener_->overdue_calls, 1);
+    EXPECT_EQ(there->valid_until(), valid_until(sent + 4s, 12s));
+}
+
+TEST_F(AKeeper, LengthensNothingWhoseServerDoesNotAnswer) {
+    const auto kept = keep("a");
+    EXPECT_FALSE(lengthen(kept, 30s, unanswered()));
+    EXPECT_EQ(kept->valid_until(), valid_until(clock_.now(), 12s));
 }
 
 TEST_F(AKeeper, TellsBeforeTheLeaseCanNoLongerBeTrusted) {

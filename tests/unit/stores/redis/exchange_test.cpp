@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ public:
     void know(const Script& script) { digest_of_[std::string(script.text())] = script.digest(); }
     /// Each of whom is a word "guest ...".
     std::vector<std::string> served;
+    /// What it says in place of the answers to several, once it has served them.
+    std::optional<Reply> in_place_of_answers;
 
 private:
     static Reply error(const std::string& text) {
@@ -59,7 +62,8 @@ private:
             served.push_back(word);
             all.elements.push_back({.kind = Reply::Kind::text, .text = word});
         }
-        return all.elements.size() == 1 ? all.elements.front() : all;
+        if (all.elements.size() == 1) return all.elements.front();
+        return in_place_of_answers.value_or(all);
     }
 
     bool takes_functions_ = true;
@@ -99,7 +103,10 @@ protected:
         under_way_.erase(0, under_way_.size() - rest.size());
         std::vector<Exchange::Answered> answered;
         exchange_.take(server_.answer(*request), answered);
-        for (const auto& [asked, reply] : answered) answered_.push_back(reply.text);
+        for (const auto& [asked, reply] : answered) {
+            answered_.push_back(reply.text);
+            any_repeated_ = any_repeated_ || asked->repeated;
+        }
         return true;
     }
     void serve_all() {
@@ -123,6 +130,7 @@ protected:
     std::uint64_t submitted_ = 0;
     std::vector<std::string> expected_;
     std::vector<std::string> answered_;
+    bool any_repeated_ = false;
 };
 
 TEST_F(AnExchange, LetsNobodyPassThoseWhoseScriptTheServerHasToBeGivenFirst) {
@@ -168,6 +176,16 @@ TEST_F(AnExchange, LetsNobodyPassOnTheNextConnection) {
     server_.forget();
     serve_all();
     expect_served_in_order();
+}
+
+TEST_F(AnExchange, KnowsThatThoseMayHaveBeenServedWhomAnAnswerDoesNotTellApart) {
+    submit(enter_, 2);
+    server_.in_place_of_answers = Reply{.kind = Reply::Kind::text, .text = "something"};
+    serve_all();
+    submit(enter_, 2);
+    serve_all();
+    EXPECT_EQ(answered_, expected_);
+    EXPECT_TRUE(any_repeated_);
 }
 
 TEST_F(AnExchange, HoldsNothingBackBehindWhatTheServerKnows) {

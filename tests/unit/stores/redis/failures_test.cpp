@@ -95,6 +95,7 @@ TEST(AServersError, SaysWhetherFunctionsAreForbidden) {
     EXPECT_TRUE(
         forbids_functions("NOPERM User alice has no permissions to run the 'fcall' command"));
     EXPECT_TRUE(forbids_functions("ERR unknown command 'FCALL', with args beginning with:"));
+    EXPECT_TRUE(forbids_functions("unsupported command 'fcall'")) << "a proxy's";
     EXPECT_FALSE(forbids_functions("NOPERM this user may not run 'set' on 'fcall'"));
     EXPECT_FALSE(forbids_functions("NOPERM No permissions to access a key"));
     EXPECT_FALSE(forbids_functions("ERR Unknown Redis command called from script"));

@@ -29,6 +29,8 @@ public:
 
     /// Each connection leads to another process.
     void be_several() { several_ = true; }
+    /// To so many of those that ask replicas.
+    void be_busy_for(int rounds) { busy_rounds_ = rounds; }
     /// From here on nobody who comes is told anything.
     void be_silent_from(std::size_t connection) { silent_from_ = connection; }
     void serve() {
@@ -64,8 +66,14 @@ private:
     static std::string bulk(const std::string& text) {
         return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
     }
-    static std::string answer_to(const test::Resp& request, std::size_t process) {
+    std::string answer_to(const test::Resp& request, std::size_t process) {
         const std::string& verb = request.parts.at(0).text;
+        if (verb == "HOLD") return ":7\r\n";
+        if (verb == "WAIT") return ":1\r\n";
+        if (verb == "EVAL" && busy_rounds_ > 0) {
+            --busy_rounds_;
+            return "-BUSY Redis is busy running a script\r\n";
+        }
         if (verb == "INFO") return bulk("run_id:" + std::to_string(process));
         if (verb == "ECHO") return "+" + request.parts.at(1).text + "\r\n";
         return "+OK\r\n";
@@ -74,6 +82,7 @@ private:
     test::LoopbackPort port_;
     test::Socket listener_ = test::listen_on(port_.number());
     bool several_ = false;
+    int busy_rounds_ = 0;
     std::size_t silent_from_ = 1000;
     std::vector<Peer> peers_;
 };
@@ -82,6 +91,17 @@ class ANode : public testing::Test {
 protected:
     static constexpr std::size_t greeting = 2;
 
+    /// What makes somebody a holder, and is to be confirmed.
+    void submit_hold() {
+        auto request = std::make_unique<Request>(
+            std::move(Command{"HOLD"}.with_standings(3)),
+            [this](const Answer& answer) {
+                answer.result.ok() && !answer.repeated ? ++answered_ : ++failed_;
+            },
+            BootClock::now() + test::patience);
+        request->number = ++submitted_;
+        node_.submit(std::move(request));
+    }
     void submit(const std::string& word, std::chrono::milliseconds limit = test::patience) {
         auto request = std::make_unique<Request>(
             Command{"ECHO", word},
@@ -176,6 +196,18 @@ TEST_F(ANode, GivesNobodyTheAnswerOfAnotherWhenOneOfItsTwoConnectionsIsNotMade) 
         lock.unlock();
         return answered_ == before + 2;
     }));
+    EXPECT_EQ(failed_, 0);
+}
+
+TEST_F(ANode, AsksForConfirmationAgainWhenTheServerHadNoTimeForThat) {
+    server_.be_busy_for(2);
+    submit_hold();
+    Node::Lock lock(mutex_);
+    EXPECT_TRUE(await_turns([&] {
+        node_.flush(lock);
+        return answered_ == 1;
+    }));
+    EXPECT_EQ(server_.connections(), 2U);
     EXPECT_EQ(failed_, 0);
 }
 

@@ -333,9 +333,20 @@ TEST_F(AScriptedStore, AnswersARenewalOnceAllOfItIsAnswered) {
 
     auto failing = store_->renew(tickets, 30s);
     answer({lost});
-    answer(State::admitted);
+    answer({lost});
     EXPECT_EQ(std::move(failing).get().failure().effect, Effect::unknown);
     EXPECT_TRUE(store_->renew({}, 30s).get().value().empty());
+}
+
+TEST_F(AScriptedStore, TellsOfOneRenewalThatFailedAndAnswersTheOthers) {
+    const std::vector tickets{ticket(1), ticket(2)};
+    auto renewing = store_->renew(tickets, 30s);
+    answer({lost});
+    answer(State::admitted);
+    const auto standings = std::move(renewing).get();
+    ASSERT_TRUE(standings.ok());
+    EXPECT_TRUE(is_unanswered(standings.value()[0]));
+    EXPECT_EQ(standings.value()[1].state, State::admitted);
 }
 
 TEST_F(AScriptedStore, ListsOncePageAfterPageIsAnswered) {

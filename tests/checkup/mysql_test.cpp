@@ -2,6 +2,7 @@
 
 #include "checkup/examined.hpp"
 #include "servers/mariadb_server.hpp"
+#include "stores/mysql/checkup.hpp"
 #include "support/child.hpp"
 
 namespace holdfast::test {
@@ -83,7 +84,17 @@ TEST_F(CheckedMysql, FindsReplicasThatNobodyWaitsFor) {
     }));
     EXPECT_THAT(found(), ElementsAre("mysql.unconfirmed"));
     set("rpl_semi_sync_master_enabled = ON");
-    EXPECT_THAT(found(), IsEmpty());
+    EXPECT_THAT(found(), ElementsAre("mysql.unconfirmed")) << "that one confirms nothing";
+}
+
+TEST(CheckedMysqlReplicas, ThatConfirmAreFine) {
+    sql::Settings told;
+    told.add("innodb_flush_log_at_trx_commit", "1");
+    told.add("replica", "7");
+    const auto found = [&] { return mysql::findings_in(told, sql::Tables::holdfast, "").size(); };
+    EXPECT_EQ(found(), 1U);
+    told.add("Rpl_semi_sync_master_clients", "1");
+    EXPECT_EQ(found(), 0U);
 }
 
 TEST(CheckedGalera, IsFound) {

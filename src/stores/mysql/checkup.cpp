@@ -7,8 +7,9 @@ namespace holdfast::inline v0::mysql {
 const std::string_view examination = R"(
     SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', 'innodb_deadlock_detect',
         'innodb_flush_log_at_trx_commit', 'wait_timeout', 'max_connections', 'time_zone',
-        'system_time_zone', 'rpl_semi_sync_master_enabled', 'rpl_semi_sync_source_enabled');
-    SHOW GLOBAL STATUS LIKE 'Threads_connected';
+        'system_time_zone');
+    SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected',
+        'Rpl_semi_sync_master_clients', 'Rpl_semi_sync_source_clients');
     SELECT 'clock', CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS UNSIGNED);
     SELECT 'user', CURRENT_USER();
     SELECT DISTINCT 'maker', DEFINER FROM information_schema.ROUTINES
@@ -35,9 +36,9 @@ void judge_disk(const sql::Settings& settings, Findings& findings) {
 }
 
 void judge_replicas(const sql::Settings& settings, Findings& findings) {
-    const bool waits = settings.text("rpl_semi_sync_master_enabled") == "ON" ||
-                       settings.text("rpl_semi_sync_source_enabled") == "ON";
-    if (waits || settings.all_of("replica").empty()) return;
+    const double waited_for = settings.number("Rpl_semi_sync_master_clients") +
+                              settings.number("Rpl_semi_sync_source_clients");
+    if (waited_for > 0 || settings.all_of("replica").empty()) return;
     findings.push_back({.severity = Severity::warning,
                         .name = "mysql.unconfirmed",
                         .fact = "the server has replicas and waits for none",

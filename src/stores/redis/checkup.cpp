@@ -76,7 +76,7 @@ bool is_refused(const Result<Reply>& reply) {
 
 class Examiner {
 public:
-    explicit Examiner(const Servers& servers) : servers_(servers) {}
+    Examiner(const Servers& servers, const Pushes& pushes) : servers_(servers), pushes_(pushes) {}
 
     Result<Examination> examine() {
         const auto failure = examine_all();
@@ -105,6 +105,7 @@ private:
     void judge_persistence(const Settings& settings, const std::string& who);
     void judge_replicas(const Settings& info, const std::string& who);
     Trouble judge_functions(Questioned& server);
+    Trouble judge_channels(Questioned& server);
     Trouble read_clock(Questioned& server);
 
     Trouble examine_sentinels();
@@ -121,6 +122,7 @@ private:
     }
 
     const Servers& servers_;
+    const Pushes& pushes_;
     Examination examination_;
 };
 
@@ -128,6 +130,7 @@ std::optional<Failure> Examiner::examine_server(const Address& address) {
     Questioned server(address);
     if (auto trouble = judge_settings(server)) return trouble;
     if (auto trouble = judge_functions(server)) return trouble;
+    if (auto trouble = judge_channels(server)) return trouble;
     return read_clock(server);
 }
 
@@ -210,6 +213,29 @@ std::optional<Failure> Examiner::judge_functions(Questioned& server) {
            "each request is a script that the server finds by its digest, which costs it more, and "
            "is sent again after a restart",
            "+fcall and +function|load for the user");
+    return std::nullopt;
+}
+
+/// Whether waiters can be told. Nobody listens to what is said there: it is this client's own
+/// channel. The one of a client whose reads are tracked is all clients', and nothing is said there.
+std::optional<Failure> Examiner::judge_channels(Questioned& server) {
+    if (pushes_.channel.empty()) return std::nullopt;
+    const auto said =
+        pushes_.tracked ? Result<Reply>(Reply{}) : server.ask({"PUBLISH", pushes_.channel, ""});
+    // What subscribes can do nothing else any more.
+    Questioned listener(server.address());
+    const auto heard = listener.ask({"SUBSCRIBE", pushes_.channel});
+    for (const auto* const reply : {&said, &heard}) {
+        if (!reply->ok() && !is_refused(*reply)) return reply->failure();
+    }
+    if (said.ok() && heard.ok()) return std::nullopt;
+    advise(
+        "redis.channels",
+        server.address().shown() + " does not let this user " +
+            (heard.ok() ? "publish to" : "subscribe to") + " holdfast's channels",
+        "waiters cannot be told that it is their turn: they look when what is ahead of them "
+        "ends, and with their renewals",
+        "+subscribe and +publish for the user, and the channels that docs/stores/redis.md lists");
     return std::nullopt;
 }
 
@@ -306,8 +332,8 @@ std::optional<Failure> Examiner::examine_cluster() {
 
 }  // namespace
 
-Result<Examination> examine(const Servers& servers) {
-    return Examiner(servers).examine();
+Result<Examination> examine(const Servers& servers, const Pushes& pushes) {
+    return Examiner(servers, pushes).examine();
 }
 
 }  // namespace holdfast::inline v0::redis

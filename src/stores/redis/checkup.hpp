@@ -2,6 +2,7 @@
 
 #include "port/store.hpp"
 #include "stores/redis/address.hpp"
+#include "stores/redis/node.hpp"
 
 namespace holdfast::inline v0::redis {
 
@@ -11,6 +12,6 @@ namespace holdfast::inline v0::redis {
 ///
 /// Asks each by a connection of its own: a client knows of some nodes only when a lock of theirs is
 /// asked for. Waits for each answer for as long as for any request.
-Result<Examination> examine(const Servers& servers);
+Result<Examination> examine(const Servers& servers, const Pushes& pushes);
 
 }  // namespace holdfast::inline v0::redis

@@ -36,7 +36,7 @@ public:
     scripted::Waiters& waiters() { return layout_->waiters(); }
     const std::string& description() const { return description_; }
     const Layout& requests() const { return *layout_; }
-    Result<Examination> examine() const { return redis::examine(servers_); }
+    Result<Examination> examine() const { return redis::examine(servers_, layout_->pushes()); }
     Capabilities limited(const Capabilities& capabilities) const {
         if (servers_.kind == Servers::Kind::cluster) return on_a_cluster(capabilities);
         if (servers_.kind == Servers::Kind::sentinel) return with_replicas(capabilities);

@@ -63,6 +63,41 @@ TEST(PromisedSurvival, OfACrashThereIsNoneOnMemcached) {
 #endif
 
 #ifdef HOLDFAST_STORE_POSTGRES
+/// Whether who holds on a server is known to the replica that takes its place.
+bool survives_a_failover(PostgresServer& master, const PostgresServer& replica) {
+    // So long giving back will be tried, of a server that is gone.
+    const Client client = connect(master.url() + "?request_timeout=2s");
+    const Hold hold = client.mutex("orders", long_lived(client)).acquire();
+    master.kill();
+    replica.resume();
+    replica.promote();
+    return is_held(replica.url() + "?request_timeout=30s");
+}
+
+TEST(PromisedSurvival, OfAFailoverOnPostgresIsAMatterOfItsSettings) {
+    for (const bool waits : {true, false}) {
+        PostgresServer master;
+        master.let_replicas_in();
+        connect(master.url()).mutex("orders").acquire().release();
+        const PostgresServer replica({.replica_of = &master});
+        ASSERT_TRUE(await(
+            [&] { return master.query("SELECT state FROM pg_stat_replication") == "streaming"; }));
+        if (waits) {
+            master.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
+            master.query("SELECT pg_reload_conf()");
+            ASSERT_TRUE(await([&] {
+                return master.query("SELECT sync_state FROM pg_stat_replication") == "sync";
+            }));
+        } else {
+            replica.pause();
+            // What is in a socket would still come.
+            master.query("SELECT pg_terminate_backend(pid) FROM pg_stat_replication");
+        }
+        EXPECT_EQ(survives_a_failover(master, replica), waits);
+    }
+    EXPECT_EQ(promised("postgres").survives_failover, Survival::if_set_up);
+}
+
 TEST(PromisedSurvival, OfACrashOnPostgres) {
     EXPECT_TRUE(survives_a_crash(std::make_unique<PostgresServer>()));
     EXPECT_EQ(promised("postgres").survives_restart, Survival::yes);
@@ -91,6 +126,9 @@ TEST(PromisedSurvival, OfACrashOnEtcd) {
 #endif
 
 // --- of three, the one that leads fails ---
+
+// What a failover of Redis forgets, and what it does not where replicas have confirmed it, has
+// tests of its own: tests/faults/redis_replicas_test.cpp.
 
 struct Three {
     std::string name;

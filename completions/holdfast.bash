@@ -1,6 +1,6 @@
 # Completion of holdfast for bash. Needs nothing else, and uses bash-completion where it is loaded.
 
-_holdfast_commands=(run list show break schema sweep help)
+_holdfast_commands=(run list show break schema sweep stores check help)
 
 _holdfast_options_of() {
     case $1 in
@@ -9,9 +9,10 @@ _holdfast_options_of() {
             -j --slots -c --command -o --close -S --store --lease --fairness --owner --fenced --reenter \
             --on-lost -k --kill-after --max-time --leftovers --verbose -h --help
         ;;
-    list | show) printf '%s\n' --json -S --store -h --help ;;
+    list | show | check) printf '%s\n' --json -S --store -h --help ;;
     break) printf '%s\n' --fence -S --store -h --help ;;
     schema | sweep) printf '%s\n' -S --store -h --help ;;
+    stores) printf '%s\n' --json -h --help ;;
     help) printf '%s\n' -h --help ;;
     *) printf '%s\n' --version -h --help ;;
     esac
@@ -186,9 +187,11 @@ _holdfast_answer() {
     else
         if [[ $typed == -* ]]; then
             _holdfast_offer "$(_holdfast_options_of "$command")"
-        elif [[ $command == schema || $command == sweep ]]; then
+        elif [[ $command == schema || $command == sweep || $command == check ]]; then
             _holdfast_offer_stores
             _holdfast_offer postgres:// mysql://
+        elif [[ $command == stores ]]; then
+            return
         elif [[ $command == help ]]; then
             [[ $named ]] || _holdfast_offer "${_holdfast_commands[@]}"
         elif [[ $command == run || ! $named ]]; then

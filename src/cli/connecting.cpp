@@ -47,13 +47,16 @@ private:
 
 }  // namespace
 
+void refuse_private(const std::string& url) {
+    if (!url.starts_with("memory:")) return;
+    throw Error(errc::bad_configuration,
+                "memory: is inside one process and would exclude nobody; leave -S out for this "
+                "machine");
+}
+
 Client connect_to(const std::string& url) {
     Client client = connect(url);
-    if (client.store().starts_with("memory:")) {
-        throw Error(errc::bad_configuration,
-                    "memory: is inside one process and would exclude nobody; leave -S out for "
-                    "this machine");
-    }
+    refuse_private(client.store());
     return client;
 }
 

@@ -11,6 +11,9 @@ namespace holdfast::cli {
 /// Connects, but not to a store that ends with this process: nobody else could see it.
 Client connect_to(const std::string& url);
 
+/// Throws Error for the URL of a store that ends with this process.
+void refuse_private(const std::string& url);
+
 /// Whether it is the embedded store: mostly that answers sooner than a thread is made.
 bool is_on_this_machine(const std::string& url);
 

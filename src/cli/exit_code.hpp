@@ -11,6 +11,7 @@ namespace holdfast::cli {
 enum ExitCode : int {
     success = 0,
     no_such_hold = 1,  ///< of `break`
+    has_warnings = 1,  ///< of `check`
     usage = 64,
     unreachable = 69,
     internal_error = 70,

@@ -35,5 +35,9 @@ Subcommand add_break(CLI::App& program);
 Subcommand add_schema(CLI::App& program);
 /// `holdfast sweep`: removes what is over from a store.
 Subcommand add_sweep(CLI::App& program);
+/// `holdfast check`: whether locks are safe on a store.
+Subcommand add_check(CLI::App& program);
+/// `holdfast stores`: what each store promises.
+Subcommand add_stores(CLI::App& program);
 
 }  // namespace holdfast::cli

@@ -2,13 +2,15 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <holdfast/callback.hpp>
+#include <holdfast/checkup.hpp>
 #include <holdfast/options.hpp>
+#include <holdfast/stores.hpp>
 #include <holdfast/upkeep.hpp>
 
 #include "port/contender.hpp"
@@ -17,32 +19,20 @@
 
 namespace holdfast::inline v0 {
 
-/// What a store can do. Asking for anything else is refused when the lock is made.
-struct Capabilities {
-    bool fifo = false;
-    bool barging = false;
-    bool barging_shares = true;  ///< barging also for readers and permits, not for a mutex alone
-    Fairness default_fairness = Fairness::fifo;
-    bool shared = false;          ///< readers beside each other
-    bool permits = false;         ///< capacities other than all
-    bool reenter = false;         ///< joins holds of one owner across processes
-    bool enter_together = false;  ///< enter takes several contenders in one atomic request
-    bool fences = true;           ///< a hold's number rises; where not, it is always 0
-    bool lengthens = true;        ///< a lease can become longer than the one it was entered with
-    std::chrono::milliseconds longest_lease = std::chrono::hours{24};
-    /// The longest lease of one reader beside others, where that is less.
-    std::chrono::milliseconds longest_shared_lease = std::chrono::hours{24};
-    /// What sets the limit of all, for a sentence: "the session that the servers grant".
-    std::string_view longest_lease_is = {};
-    /// Why it cannot do the rest, and what can, for a sentence.
-    std::string_view because = {};
-};
-
 /// A bounded part of a sweep.
 struct SweepStep {
     Swept removed = {};
     std::string next = {};   ///< where the next step starts; empty: that was all
     double looked_at = 1.0;  ///< how much of the store, by now
+};
+
+/// What a store finds out about its servers.
+struct Examination {
+    std::vector<Finding> findings = {};
+    /// The clock that leases are counted by, where that is a server's: microseconds since 1970.
+    std::optional<std::chrono::microseconds> server_clock = {};
+    /// When that was asked for, and when it was answered.
+    Moment clock_asked{}, clock_told{};
 };
 
 /// What a store pushes to a waiter: `offered` when it is its turn, `gone` when it was thrown out,
@@ -103,6 +93,11 @@ public:
     virtual Pending<SweepStep> sweep(const std::string& /*from*/) { return SweepStep{}; }
 
     virtual Capabilities capabilities() const = 0;
+
+    /// What on its servers, or in its URL, makes locks less safe or slower than they could be: asks
+    /// them, and changes nothing. Waits for the answers, each as long as for any request. What they
+    /// refuse to tell is a finding too.
+    virtual Result<Examination> examine() { return Examination{}; }
 
     /// A new descriptor that keeps this client from being taken for dead until it is closed, also
     /// when this process has ended; the one with that pid will have it. -1 where nothing but a

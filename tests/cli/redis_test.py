@@ -9,9 +9,30 @@ import unittest
 import uuid
 
 from program import Shown, until
-from sites import OnASite, Redis, RedisPlain, Redisson
+from sites import PASSWORD, OnASite, Redis, RedisPlain, Redisson
 
 SECRET = "a-value-that-gives-the-lock-back"
+
+
+class CheckingRedis(OnASite):
+    SITE = Redis
+
+    def test_what_is_wrong_is_told_with_what_to_set(self):
+        code, out, err = self.call("check")
+        self.assertEqual((code, err), (1, ""))
+        self.assertEqual(out.splitlines()[0], f"{self.store}: 1 warning")
+        self.assertRegex(out, r"(?m)^warning: .*\(redis\.forgets\)\n  so: .*\n  do: appendonly yes")
+        self.assertRegex(out, r"(?m)^clock +.* this machine's$")
+        self.addCleanup(self.server.client.config_set, "appendonly", "no")
+        self.addCleanup(self.server.client.config_set, "appendfsync", "everysec")
+        self.server.client.config_set("appendfsync", "always")
+        self.server.client.config_set("appendonly", "yes")
+        self.assertEqual(self.call("check", "--json")[0], 0)
+
+    def test_what_cannot_be_asked(self):
+        url = f"redis://me:{PASSWORD}@{self.server.address}"
+        self.assertNotIn(PASSWORD, self.assert_refused(["check", url], 78, "password"))
+        self.assert_refused(["check", "redis://127.0.0.1:1?request_timeout=300ms"], 69, "127.0.0.1:1")
 
 
 class ReachingRedis(OnASite):

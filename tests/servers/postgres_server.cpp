@@ -59,6 +59,14 @@ PostgresServer::PostgresServer(PostgresOptions options)
 }
 
 void PostgresServer::make_data() const {
+    if (options_.replica_of != nullptr) {
+        const PostgresServer& master = *options_.replica_of;
+        give_to_unprivileged(folder());
+        run_to_end(joined(as_unprivileged()) + programs + "/pg_basebackup -h '" +
+                   master.folder().string() + "' -p " + std::to_string(master.port()) +
+                   " -U postgres -D '" + file("data").string() + "' -R -c fast");
+        return;
+    }
     const auto made = data_template("postgres", make_template);
     run_to_end("cp -a '" + made.string() + "' '" + file("data").string() + "'");
     give_to_unprivileged(folder());
@@ -111,6 +119,13 @@ std::string PostgresServer::query(const std::string& statement) const {
 void PostgresServer::set_access(const std::string& rule) const {
     std::ofstream(file("access")) << rule << "\n" << usual_access;
     query("SELECT pg_reload_conf()");
+}
+
+void PostgresServer::promote() const {
+    query("SELECT pg_promote()");
+    if (!await([&] { return query("SELECT pg_is_in_recovery()") == "f"; })) {
+        throw std::runtime_error("a replica of postgres is not promoted");
+    }
 }
 
 void PostgresServer::become_standby() {

@@ -14,6 +14,8 @@ std::vector<std::string> as_unprivileged();
 /// Makes that somebody the owner of a folder and what is in it.
 void give_to_unprivileged(const std::filesystem::path& path);
 
+class PostgresServer;
+
 struct PostgresOptions {
     /// Whether a commit waits for the disk. For what is measured: a test survives without.
     bool durable = false;
@@ -23,6 +25,9 @@ struct PostgresOptions {
     std::vector<std::string> settings = {};
     /// What it is started by: {"env", "LD_PRELOAD=..."}
     std::vector<std::string> under = {};
+    /// It begins with what this one has, and follows it until promote(). That one must let it: see
+    /// let_replicas_in().
+    const PostgresServer* replica_of = nullptr;
 };
 
 /// A real PostgreSQL, answering when the constructor returns. As root it runs as nobody, for it
@@ -47,6 +52,9 @@ public:
     /// Who may connect how, before what is so already: postgres without, everybody else with a
     /// password. A line of pg_hba.conf.
     void set_access(const std::string& rule) const;
+    void let_replicas_in() const { set_access("local replication postgres trust"); }
+    /// It takes the place of the one that it has followed.
+    void promote() const;
     /// Restarted as one that follows another server, which there is not: it can only be read.
     void become_standby();
 

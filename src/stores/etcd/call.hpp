@@ -68,6 +68,21 @@ struct Method<messages::LeaseTimeToLiveRequest> {
     static constexpr const char* path = "/etcdserverpb.Lease/LeaseTimeToLive";
 };
 template <>
+struct Method<messages::MemberListRequest> {
+    using Response = messages::MemberListResponse;
+    static constexpr const char* path = "/etcdserverpb.Cluster/MemberList";
+};
+template <>
+struct Method<messages::StatusRequest> {
+    using Response = messages::StatusResponse;
+    static constexpr const char* path = "/etcdserverpb.Maintenance/Status";
+};
+template <>
+struct Method<messages::AlarmRequest> {
+    using Response = messages::AlarmResponse;
+    static constexpr const char* path = "/etcdserverpb.Maintenance/Alarm";
+};
+template <>
 struct Method<messages::AuthenticateRequest> {
     using Response = messages::AuthenticateResponse;
     static constexpr const char* path = "/etcdserverpb.Auth/Authenticate";

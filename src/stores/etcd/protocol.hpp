@@ -13,6 +13,7 @@
 #include "stores/etcd/etcd_wire.hpp"
 #include "stores/etcd/leases.hpp"
 #include "stores/etcd/line_keys.hpp"
+#include "stores/etcd/promises.hpp"
 #include "stores/listed/listed_store.hpp"
 
 namespace holdfast::inline v0::etcd {
@@ -57,9 +58,8 @@ public:
     EtcdWire& wire() override { return wire_; }
     const Cluster& cluster() const { return wire_.cluster(); }
     std::string shown() const override { return cluster().shown(); }
-    Capabilities capabilities() const override {
-        return {.fifo = true, .shared = true, .permits = true, .enter_together = true};
-    }
+    Capabilities capabilities() const override { return etcd::capabilities; }
+    Result<Examination> examine() override;
     void close() noexcept override { leases.give_back(); }
 
     void enter(std::span<const Contender> contenders, std::shared_ptr<EntryFlight> flight) override;

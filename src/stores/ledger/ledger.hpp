@@ -62,17 +62,6 @@ private:
     std::vector<Told> told_;
 };
 
-/// What a ledger can do, in whatever table.
-inline Capabilities capabilities() {
-    return {.fifo = true,
-            .barging = true,
-            .default_fairness = Fairness::fifo,
-            .shared = true,
-            .permits = true,
-            .reenter = true,
-            .enter_together = true};
-}
-
 /// Calls those of `client` among the told.
 inline void call(Watchers& watchers, std::span<const Told> told, ClientId client) {
     for (const Told& one : told) {

@@ -44,6 +44,7 @@ public:
         return protocol_->inspect_one(resource);
     }
     Capabilities capabilities() const override { return protocol_->capabilities(); }
+    Result<Examination> examine() override { return protocol_->examine(); }
     Wire& wire() override { return protocol_->wire(); }
     const std::string& description() const override { return description_; }
 

@@ -31,6 +31,7 @@ public:
     virtual Pending<std::vector<Line>> inspect(std::string prefix) = 0;
     virtual Pending<std::vector<Line>> inspect_one(const std::string& resource) = 0;
     virtual Capabilities capabilities() const = 0;
+    virtual Result<Examination> examine() { return Examination{}; }
     virtual Wire& wire() = 0;
     /// See Store::description().
     virtual std::string shown() const = 0;

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "port/fork.hpp"
+#include "stores/local/checkup.hpp"
 #include "stores/local/local_client.hpp"
+#include "stores/local/promises.hpp"
 
 namespace holdfast::inline v0::local {
 
@@ -139,10 +141,9 @@ public:
         return client_->in_turn([&](Step& step) { return step.ledger.inspect(prefix); });
     }
 
-    Capabilities capabilities() const override {
-        Capabilities can = ledger::capabilities();
-        can.longest_lease = std::chrono::hours{24};
-        return can;
+    Capabilities capabilities() const override { return promises.front().can; }
+    Result<Examination> examine() override {
+        return Examination{.findings = findings_in(client_->folder())};
     }
     int share_life(int pid) override { return client_->share_pulse(pid); }
     Wire& wire() override { return client_->station(); }

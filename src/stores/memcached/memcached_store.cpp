@@ -10,9 +10,11 @@
 #include <holdfast/error.hpp>
 
 #include "stores/memcached/applicants.hpp"
+#include "stores/memcached/checkup.hpp"
 #include "stores/memcached/dealing.hpp"
 #include "stores/memcached/item.hpp"
 #include "stores/memcached/memcached_wire.hpp"
+#include "stores/memcached/promises.hpp"
 #include "stores/memcached/renewing.hpp"
 
 namespace holdfast::inline v0::memcached {
@@ -23,14 +25,6 @@ using State = Standing::State;
 
 /// How often one that nobody wants is tried to be taken out. Each try is as patient as any request.
 constexpr int most_withdrawals = 20;
-
-constexpr Capabilities what_there_is{
-    .barging = true,
-    .default_fairness = Fairness::barging,
-    .fences = false,
-    .because =
-        "memcached keeps one item for a lock and runs nothing of ours; local:, redis:, "
-        "zookeeper:, etcd:, postgres: and mysql: have lines, readers, permits and fences"};
 
 class MemcachedStore final : public Store, public std::enable_shared_from_this<MemcachedStore> {
 public:
@@ -50,7 +44,8 @@ public:
     Pending<std::vector<Line>> inspect(std::string /*prefix*/) override;
     Pending<std::vector<Line>> look_at(const std::string& resource) override;
 
-    Capabilities capabilities() const override { return what_there_is; }
+    Capabilities capabilities() const override { return memcached::capabilities; }
+    Result<Examination> examine() override { return memcached::examine(); }
     MemcachedWire& wire() override { return wire_; }
     const std::string& description() const override { return description_; }
 

@@ -13,6 +13,7 @@
 
 #include "port/fork.hpp"
 #include "stores/ledger/ledger.hpp"
+#include "stores/memory/promises.hpp"
 
 namespace holdfast::inline v0::memory {
 
@@ -85,7 +86,7 @@ public:
         watchers_->call(ticket.nonce, now.value());
         return watch;
     }
-    Capabilities capabilities() const override { return ledger::capabilities(); }
+    Capabilities capabilities() const override { return promises.front().can; }
     Wire& wire() override { return wire_; }
     const std::string& description() const override { return description_; }
 

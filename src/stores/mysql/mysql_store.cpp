@@ -5,6 +5,7 @@
 
 #include <holdfast/error.hpp>
 
+#include "stores/mysql/checkup.hpp"
 #include "stores/mysql/failures.hpp"
 #include "stores/mysql/mysql_scripts.hpp"
 #include "stores/mysql/mysql_session.hpp"
@@ -31,6 +32,10 @@ public:
     }
     Meaning meaning_of(const sql::ServerError& error) const override {
         return mysql::meaning_of(error, address_);
+    }
+    std::string_view examination() const override { return mysql::examination; }
+    std::vector<Finding> findings_in(const sql::Settings& settings) const override {
+        return mysql::findings_in(settings, tables_, zone_);
     }
     const std::string& client() const override { return client_; }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "stores/postgres/checkup.hpp"
 #include "stores/postgres/failures.hpp"
 #include "stores/postgres/postgres_scripts.hpp"
 #include "stores/postgres/postgres_session.hpp"
@@ -29,6 +30,10 @@ public:
     }
     Meaning meaning_of(const sql::ServerError& error) const override {
         return postgres::meaning_of(error, address_);
+    }
+    std::string_view examination() const override { return postgres::examination; }
+    std::vector<Finding> findings_in(const sql::Settings& settings) const override {
+        return postgres::findings_in(settings);
     }
     const std::string& client() const override { return client_; }
 

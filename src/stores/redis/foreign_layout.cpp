@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "stores/redis/layout.hpp"
+#include "stores/redis/promises.hpp"
 #include "stores/redis/redis_scripts.hpp"
 #include "stores/redis/summoned_waiters.hpp"
 #include "stores/scripted/words.hpp"
@@ -197,9 +198,7 @@ public:
         : ForeignLayout({scripts::plain_enter, scripts::plain_standing, scripts::plain_renew,
                          scripts::plain_leave, scripts::plain_inspect},
                         "string") {}
-    Capabilities capabilities() const override {
-        return {.barging = true, .default_fairness = Fairness::barging, .enter_together = true};
-    }
+    Capabilities capabilities() const override { return plain; }
 };
 
 class RedissonLayout final : public ForeignLayout {
@@ -210,14 +209,7 @@ public:
                scripts::redisson_leave, scripts::redisson_inspect},
               "hash"),
           watchdog_(watchdog) {}
-    Capabilities capabilities() const override {
-        return {.barging = true,
-                .default_fairness = Fairness::barging,
-                .shared = true,
-                .reenter = true,
-                .enter_together = true,
-                .longest_shared_lease = watchdog_};
-    }
+    Capabilities capabilities() const override { return redisson(watchdog_); }
 
     /// All readers have one expiry in common, and each renewal of a Redisson reader sets it to that
     /// reader's own time, without looking: a longer lease of ours would end with it.

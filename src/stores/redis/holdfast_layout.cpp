@@ -3,6 +3,7 @@
 
 #include "stores/redis/layout.hpp"
 #include "stores/redis/redis_scripts.hpp"
+#include "stores/scripted/promises.hpp"
 #include "stores/scripted/words.hpp"
 
 /// Our own layout: a line for each resource, offers to the next, pushes to whom they concern.

@@ -5,16 +5,9 @@
 
 #include <holdfast/error.hpp>
 
+#include "stores/redis/promises.hpp"
+
 namespace holdfast::inline v0::redis {
-
-namespace {
-
-using namespace std::chrono_literals;
-
-/// Redisson's own default.
-constexpr std::chrono::milliseconds usual_watchdog = 30s;
-
-}  // namespace
 
 std::optional<std::string> Layout::objection_to(const Contender& contender) const {
     auto objection = objection_to_name(contender.resource);

@@ -5,8 +5,10 @@
 #include <holdfast/error.hpp>
 
 #include "stores/redis/answers.hpp"
+#include "stores/redis/checkup.hpp"
 #include "stores/redis/layout.hpp"
 #include "stores/redis/listing.hpp"
+#include "stores/redis/promises.hpp"
 #include "stores/redis/redis_wire.hpp"
 #include "stores/scripted/scripted_store.hpp"
 
@@ -24,7 +26,7 @@ public:
     using Listing = redis::Listing;
 
     RedisProtocol(const Servers& servers, std::unique_ptr<Layout> layout)
-        : kind_(servers.kind),
+        : servers_(servers),
           description_(servers.shown()),
           layout_(std::move(layout)),
           answers_(description_, *layout_),
@@ -34,10 +36,11 @@ public:
     scripted::Waiters& waiters() { return layout_->waiters(); }
     const std::string& description() const { return description_; }
     const Layout& requests() const { return *layout_; }
-    /// One request is for one node.
-    Capabilities limited(Capabilities capabilities) const {
-        if (kind_ == Servers::Kind::cluster) capabilities.enter_together = false;
-        return capabilities;
+    Result<Examination> examine() const { return redis::examine(servers_, layout_->pushes()); }
+    Capabilities limited(const Capabilities& capabilities) const {
+        if (servers_.kind == Servers::Kind::cluster) return on_a_cluster(capabilities);
+        if (servers_.kind == Servers::Kind::sentinel) return with_replicas(capabilities);
+        return on_one(capabilities);
     }
     const Answers& answers() const { return answers_; }
     Result<Listing> listing(const std::string& prefix) const {
@@ -48,7 +51,7 @@ public:
     }
 
 private:
-    const Servers::Kind kind_;
+    const Servers servers_;
     const std::string description_;
     const std::unique_ptr<const Layout> layout_;
     const Answers answers_;

@@ -110,13 +110,4 @@ concept Limits = requires(const T& constant, const Capabilities& all_of_them) {
     { constant.limited(all_of_them) } -> std::same_as<Capabilities>;
 };
 
-/// Of a server that does all that we know.
-inline constexpr Capabilities everything{.fifo = true,
-                                         .barging = true,
-                                         .default_fairness = Fairness::fifo,
-                                         .shared = true,
-                                         .permits = true,
-                                         .reenter = true,
-                                         .enter_together = true};
-
 }  // namespace holdfast::inline v0::scripted

@@ -25,6 +25,12 @@ inline constexpr std::chrono::milliseconds tombstone_time = std::chrono::minutes
 /// request, so they last as long as one would.
 inline constexpr int most_withdrawals = 20;
 
+/// One that knows what to ask its servers: see Store::examine().
+template <class T>
+concept Examines = requires(T& protocol) {
+    { protocol.examine() } -> std::same_as<Result<Examination>>;
+};
+
 /// Locks on a server that runs our code: it decides who is admitted, and tells whose turn it is.
 /// Here is what is done about answers that are lost, late or doubled, and about pushes that are.
 template <Protocol P>
@@ -154,6 +160,13 @@ public:
             return protocol_.limited(all_of_them);
         } else {
             return all_of_them;
+        }
+    }
+    Result<Examination> examine() override {
+        if constexpr (Examines<P>) {
+            return protocol_.examine();
+        } else {
+            return Store::examine();
         }
     }
     typename P::Wire& wire() override { return protocol_.wire(); }

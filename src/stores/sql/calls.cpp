@@ -6,6 +6,7 @@
 #include <holdfast/error.hpp>
 
 #include "stores/scripted/words.hpp"
+#include "stores/sql/promises.hpp"
 
 namespace holdfast::inline v0::sql {
 
@@ -40,9 +41,8 @@ Tables tables_of(const StoreUrl& url) {
 }
 
 Capabilities Calls::capabilities() const {
-    if (tables_ == Tables::holdfast) return scripted::everything;
-    // In a line that is shared with others nobody's turn is safe from them.
-    return {.barging = true, .default_fairness = Fairness::barging};
+    if (tables_ == Tables::holdfast) return in_tables_of_ours;
+    return beside_shedlock;
 }
 
 Call Calls::call(std::string_view verb) const {

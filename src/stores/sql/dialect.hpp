@@ -4,9 +4,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <holdfast/checkup.hpp>
 
 #include "port/failure.hpp"
 #include "stores/sql/session.hpp"
+#include "stores/sql/settings.hpp"
 
 namespace holdfast::inline v0::sql {
 
@@ -35,6 +39,11 @@ public:
         Failure failure;  ///< when the remedy has not helped
     };
     virtual Meaning meaning_of(const ServerError& error) const = 0;
+
+    /// The statements that tell how the server is set up, a row for each setting, and the clock.
+    virtual std::string_view examination() const { return {}; }
+    /// What follows from what they told.
+    virtual std::vector<Finding> findings_in(const Settings& /*settings*/) const { return {}; }
 
     /// Who this client is, to those who tell its waiters.
     virtual const std::string& client() const = 0;

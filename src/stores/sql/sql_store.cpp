@@ -7,6 +7,7 @@
 #include "stores/scripted/scripted_store.hpp"
 #include "stores/sql/answers.hpp"
 #include "stores/sql/calls.hpp"
+#include "stores/sql/examining.hpp"
 #include "stores/sql/sql_wire.hpp"
 
 namespace holdfast::inline v0::sql {
@@ -54,7 +55,9 @@ public:
 
     SqlProtocol(const Address& address, Tables tables,
                 const std::shared_ptr<const Dialect>& dialect)
-        : description_(address.shown()),
+        : address_(address),
+          dialect_(dialect),
+          description_(address.shown()),
           calls_(tables, dialect->client()),
           answers_(description_, calls_),
           wire_(address, dialect) {}
@@ -71,7 +74,11 @@ public:
         return {calls_, answers_, resource, calls_.look_at(resource)};
     }
 
+    Result<Examination> examine() const { return sql::examine(address_, *dialect_); }
+
 private:
+    const Address address_;
+    const std::shared_ptr<const Dialect> dialect_;
     const std::string description_;
     const Calls calls_;
     const Answers answers_;

@@ -4,6 +4,7 @@
 
 #include "stores/listed/note.hpp"
 #include "stores/zookeeper/failures.hpp"
+#include "stores/zookeeper/promises.hpp"
 
 namespace holdfast::inline v0::zookeeper {
 
@@ -31,15 +32,9 @@ void Protocol::connect() {
 }
 
 Capabilities Protocol::capabilities() const {
-    return {.fifo = true,
-            .barging = true,
-            .barging_shares = false,
-            .default_fairness = Fairness::fifo,
-            .shared = true,
-            .permits = true,
-            .lengthens = false,
-            .longest_lease = wire_.longest_session(),
-            .longest_lease_is = "the longest session that ZooKeeper grants"};
+    Capabilities can = zookeeper::capabilities;
+    can.longest_lease = wire_.longest_session();
+    return can;
 }
 
 Pending<Standing> Protocol::look_at(const Entrant& entrant) {

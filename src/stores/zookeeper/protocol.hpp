@@ -69,6 +69,7 @@ public:
     const Ensemble& ensemble() const { return wire_.ensemble(); }
     std::string shown() const override { return ensemble().shown(); }
     Capabilities capabilities() const override;
+    Result<Examination> examine() override;
 
     void enter(std::span<const Contender> contenders, std::shared_ptr<EntryFlight> flight) override;
     Pending<Standing> look_at(const Entrant& entrant) override;

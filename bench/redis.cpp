@@ -149,7 +149,8 @@ void threads(bench::Report& report, const RedisServer& server) {
     report.at_least("  ratio", rates.ratio, 1.5, "");
 }
 
-// --- chains of asynchronous acquisitions ----------------------------------------------------------
+// --- chains of asynchronous acquisitions
+// ----------------------------------------------------------
 
 constexpr int chain_count = 1000;
 constexpr int chain_rounds = 15;
@@ -618,9 +619,8 @@ struct Part {
     void (*measure)(bench::Report&, const RedisServer&);
 };
 constexpr std::array parts{
-    Part{"uncontended", uncontended}, Part{"threads", threads},
-    Part{"chains", chains},           Part{"hand_off", hand_off},
-    Part{"line", long_line},          Part{"redis_py", redis_py},
+    Part{"uncontended", uncontended}, Part{"threads", threads}, Part{"chains", chains},
+    Part{"hand_off", hand_off},       Part{"line", long_line},  Part{"redis_py", redis_py},
     Part{"server_time", server_time},
 };
 

@@ -27,16 +27,30 @@ public:
 
     template <std::size_t count>
     RawReply call(const std::array<std::string_view, count>& words) {
+        ask(words);
+        return hear();
+    }
+
+    /// To be answered by hear(), in this order. Sent with flush(), or when an answer is awaited.
+    template <std::size_t count>
+    void ask(const std::array<std::string_view, count>& words) {
         std::array<const char*, count> texts;
         std::array<std::size_t, count> sizes;
         for (std::size_t i = 0; i < count; ++i) {
             texts[i] = words[i].data();
             sizes[i] = words[i].size();
         }
-        RawReply reply(static_cast<redisReply*>(
-                           redisCommandArgv(context_.get(), count, texts.data(), sizes.data())),
-                       freeReplyObject);
-        if (!reply) throw std::runtime_error("hiredis: " + std::string(context_->errstr));
+        redisAppendCommandArgv(context_.get(), count, texts.data(), sizes.data());
+    }
+    void flush() {
+        for (int done = 0; done == 0;) {
+            if (redisBufferWrite(context_.get(), &done) != REDIS_OK) fail();
+        }
+    }
+    RawReply hear() {
+        void* answer = nullptr;
+        if (redisGetReply(context_.get(), &answer) != REDIS_OK) fail();
+        RawReply reply(static_cast<redisReply*>(answer), freeReplyObject);
         if (reply->type == REDIS_REPLY_ERROR) throw std::runtime_error(reply->str);
         return reply;
     }
@@ -61,6 +75,9 @@ public:
     std::int64_t microseconds_of_scripts() { return of_scripts(&RawRedis::microseconds_of); }
 
 private:
+    [[noreturn]] void fail() const {
+        throw std::runtime_error("hiredis: " + std::string(context_->errstr));
+    }
     std::int64_t of_scripts(std::int64_t (RawRedis::*figure)(std::string_view)) {
         return (this->*figure)("fcall") + (this->*figure)("evalsha") + (this->*figure)("eval");
     }
@@ -100,18 +117,28 @@ public:
     }
 
     void acquire() {
-        std::snprintf(nonce_.data(), nonce_.size(), "%016x%016x", static_cast<unsigned>(getpid()),
-                      ++nonces_);
-        const std::string entrant = nonce_.data() + terms_;
-        const auto reply = redis_.call(std::array<std::string_view, 8>{
-            "FCALL", "raw_enter", "2", line_, fence_, entrant, "29999", "w0"});
-        expect(reply->integer > 3);
+        ask_to_acquire();
+        acquired();
     }
     void release() {
-        const auto reply = redis_.call(std::array<std::string_view, 7>{
-            "FCALL", "raw_leave", "2", line_, fence_, nonce_.data(), "0"});
-        expect(reply->integer == 3);
+        ask_to_release();
+        released();
     }
+
+    // The same in two steps: several may be asked before the first is answered.
+    void ask_to_acquire() {
+        std::snprintf(nonce_.data(), nonce_.size(), "%016x%016x", static_cast<unsigned>(getpid()),
+                      ++nonces_);
+        entrant_ = nonce_.data() + terms_;
+        redis_.ask(std::array<std::string_view, 8>{"FCALL", "raw_enter", "2", line_, fence_,
+                                                   entrant_, "29999", "w0"});
+    }
+    void acquired() { expect(redis_.hear()->integer > 3); }
+    void ask_to_release() {
+        redis_.ask(std::array<std::string_view, 7>{"FCALL", "raw_leave", "2", line_, fence_,
+                                                   nonce_.data(), "0"});
+    }
+    void released() { expect(redis_.hear()->integer == 3); }
 
 private:
     static void expect(bool as_alone) {
@@ -123,6 +150,7 @@ private:
     const std::string line_;
     const std::string fence_ = "{holdfast/raw}#fence";
     std::string terms_;  ///< in MessagePack
+    std::string entrant_;
     unsigned nonces_ = 0;
     std::array<char, 33> nonce_{};
 };

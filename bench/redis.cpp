@@ -5,6 +5,8 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <deque>
+#include <exception>
 #include <memory>
 #include <random>
 #include <sstream>
@@ -145,6 +147,129 @@ void threads(bench::Report& report, const RedisServer& server) {
     report.figure("64 threads, a raw connection each, pairs a second", rates.raw, "");
     report.figure("64 threads through one client, pairs a second", rates.ours, "");
     report.at_least("  ratio", rates.ratio, 1.5, "");
+}
+
+// --- chains of asynchronous acquisitions
+// ----------------------------------------------------------
+
+constexpr int chain_count = 1000;
+constexpr int chain_rounds = 15;
+constexpr auto chain_round = 400ms;
+
+/// One name that is taken, given back and taken again, without a thread that waits for it.
+class Chain {
+public:
+    Chain(const holdfast::Client& client, int number, std::atomic<std::int64_t>& pairs,
+          std::atomic<int>& alive)
+        : mutex_(client.mutex("chains/" + std::to_string(number))), pairs_(pairs), alive_(alive) {}
+
+    void go_on() {
+        if (over) return ended();
+        mutex_.async_acquire([this](const std::exception_ptr& failure, holdfast::Attempt hold) {
+            if (failure || !hold) return ended();
+            ++pairs_;
+            hold = {};
+            go_on();
+        });
+    }
+
+    static inline std::atomic<bool> over = false;
+
+private:
+    void ended() {
+        if (--alive_ == 0) alive_.notify_all();
+    }
+
+    holdfast::Mutex mutex_;
+    std::atomic<std::int64_t>& pairs_;
+    std::atomic<int>& alive_;
+};
+
+std::int64_t pairs_a_second_of_chains(const holdfast::Client& client) {
+    std::atomic<std::int64_t> pairs = 0;
+    std::atomic<int> alive = chain_count;
+    Chain::over = false;
+    std::deque<Chain> chains;
+    for (int i = 0; i < chain_count; ++i) chains.emplace_back(client, i, pairs, alive);
+    const std::int64_t start = now_ns();
+    for (Chain& chain : chains) chain.go_on();
+    std::this_thread::sleep_for(chain_round);
+    Chain::over = true;
+    for (int left = alive; left != 0; left = alive) alive.wait(left);
+    return pairs * 1'000'000'000 / (now_ns() - start);
+}
+
+/// What redis-benchmark -P 16 does with its 50 connections: on each 16 calls at once, and the next
+/// 16 when those are answered.
+class RawPipelines {
+public:
+    RawPipelines(int port, const std::string& owner) {
+        for (int i = 0; i < connections; ++i) {
+            redis_.push_back(std::make_unique<RawRedis>(port));
+            std::vector<RawLock>& locks = locks_.emplace_back();
+            for (int j = 0; j < depth; ++j) {
+                locks.emplace_back(*redis_.back(),
+                                   "pipelines/" + std::to_string(i) + "/" + std::to_string(j),
+                                   owner);
+            }
+        }
+    }
+
+    std::int64_t pairs_a_second() {
+        std::int64_t pairs = 0;
+        const std::int64_t start = now_ns();
+        const std::int64_t end = start + std::chrono::nanoseconds{chain_round}.count();
+        for (; now_ns() < end; pairs += connections * depth) {
+            for_each([](RawLock& lock) { lock.ask_to_acquire(); });
+            for_each_answer([](RawLock& lock) { lock.acquired(); });
+            for_each([](RawLock& lock) { lock.ask_to_release(); });
+            for_each_answer([](RawLock& lock) { lock.released(); });
+        }
+        return pairs * 1'000'000'000 / (now_ns() - start);
+    }
+
+private:
+    static constexpr int connections = 50;
+    static constexpr int depth = 16;
+
+    template <class Ask>
+    void for_each(Ask ask) {
+        for (std::size_t i = 0; i < redis_.size(); ++i) {
+            for (RawLock& lock : locks_[i]) ask(lock);
+            redis_[i]->flush();
+        }
+    }
+    template <class Hear>
+    void for_each_answer(Hear hear) {
+        for (std::vector<RawLock>& locks : locks_) {
+            for (RawLock& lock : locks) hear(lock);
+        }
+    }
+
+    std::vector<std::unique_ptr<RawRedis>> redis_;
+    std::vector<std::vector<RawLock>> locks_;
+};
+
+Rates rates_of_chains(const RedisServer& server) {
+    auto client = holdfast::connect(server.url());
+    RawPipelines pipelines(server.port(), client.owner());
+    Samples raw;
+    Samples ours;
+    Samples thousandths;
+    for (int round = 0; round < chain_rounds; ++round) {
+        raw.push_back(pipelines.pairs_a_second());
+        ours.push_back(pairs_a_second_of_chains(client));
+        thousandths.push_back(1000 * ours.back() / raw.back());
+    }
+    return {median(raw), median(ours), median(thousandths) / 1000};
+}
+
+void chains(bench::Report& report, const RedisServer& server) {
+    auto& rates = bench::shared_between_processes<Rates>();
+    bench::in_processes(1, [&](int) { rates = rates_of_chains(server); });
+    report.figure("raw FCALL pipelined 16 deep on 50 connections, pairs a second", rates.raw, "");
+    report.figure("1000 asynchronous chains of one client, pairs a second", rates.ours, "");
+    report.at_least("  ratio", rates.ratio, 0.6, "");
 }
 
 // --- two processes hand over --------------------------------------------------------------------
@@ -494,8 +619,9 @@ struct Part {
     void (*measure)(bench::Report&, const RedisServer&);
 };
 constexpr std::array parts{
-    Part{"uncontended", uncontended}, Part{"threads", threads},   Part{"hand_off", hand_off},
-    Part{"line", long_line},          Part{"redis_py", redis_py}, Part{"server_time", server_time},
+    Part{"uncontended", uncontended}, Part{"threads", threads}, Part{"chains", chains},
+    Part{"hand_off", hand_off},       Part{"line", long_line},  Part{"redis_py", redis_py},
+    Part{"server_time", server_time},
 };
 
 std::vector<Part> parts_named(const std::vector<std::string_view>& names) {

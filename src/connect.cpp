@@ -10,7 +10,7 @@
 namespace holdfast::inline v0 {
 
 Client connect(std::string_view url, ClientOptions options) {
-    OpenedStore opened = open_store(url);
+    OpenedStore opened = open_store(url, options.connection);
     return core::Context::client(core::Context::make({
         .store = std::move(opened.store),
         .clock = std::make_shared<SystemClock>(),

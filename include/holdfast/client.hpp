@@ -3,11 +3,13 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <holdfast/error.hpp>
@@ -64,18 +66,19 @@ public:
     Semaphore semaphore(std::string name, std::uint32_t capacity, LockOptions options = {}) const;
     MultiLock multi_lock(std::vector<std::string> names, LockOptions options = {}) const;
 
-    /// Calls `function(hold)` while holding `name`. Throws Error with errc::lost when the hold was
-    /// lost by the time the function returned: what it did may have met another holder.
+    /// Calls `function(hold)`, by std::invoke, while holding `name`. Throws Error with errc::lost
+    /// when the hold was lost by the time the function returned: what it did may have met another
+    /// holder.
     template <std::invocable<const Hold&> Function>
     decltype(auto) with_lock(std::string name, Function&& function,
                              LockOptions options = {}) const {
         Mutex guard = mutex(std::move(name), std::move(options));
         const Hold hold = guard.acquire();
         if constexpr (std::is_void_v<std::invoke_result_t<Function, const Hold&>>) {
-            std::forward<Function>(function)(hold);
+            std::invoke(std::forward<Function>(function), hold);
             throw_if_lost(hold);
         } else {
-            decltype(auto) result = std::forward<Function>(function)(hold);
+            decltype(auto) result = std::invoke(std::forward<Function>(function), hold);
             throw_if_lost(hold);
             return result;
         }
@@ -99,12 +102,6 @@ public:
     /// later: foreign ones, and all where the store gives no fences. Whether and when a foreign one
     /// learns of it depends on its own library.
     bool break_hold(std::string_view name, std::uint64_t fence) const;
-
-    /// A new descriptor, the caller's to close, for a process that outlives this one and ends what
-    /// its holds guarded: the one with that pid. A store that notices the death of a
-    /// process (local:) does not take this client for dead before all such descriptors are closed,
-    /// and looks at that process instead of this one. -1 on a store where only the lease tells.
-    int share_life(int pid) const;
 
     /// The lease of a lock that asks for none: 30 s, or the longest that the store grants.
     std::chrono::milliseconds usual_lease() const;

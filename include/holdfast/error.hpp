@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <system_error>
+#include <type_traits>
 
 #include <holdfast/export.hpp>
 
@@ -29,19 +31,21 @@ enum class Effect { none, unknown };
 
 /// A failure, in one sentence: who, which resource, what happened, what to do.
 /// `errc::deadlock` compares equal to std::errc::resource_deadlock_would_occur, and so on for the
-/// codes that the standard knows too. Immutable, so safe to share between threads.
+/// codes that the standard knows too. Copying does not throw. Immutable, so safe to share between
+/// threads.
 class HOLDFAST_EXPORT Error : public std::system_error {
 public:
     Error(errc code, const std::string& sentence, Effect effect = Effect::none);
     ~Error() override;
 
-    const char* what() const noexcept override { return sentence_.c_str(); }
+    const char* what() const noexcept override { return sentence_->c_str(); }
     Effect effect() const noexcept { return effect_; }
 
 private:
-    std::string sentence_;
+    std::shared_ptr<const std::string> sentence_;
     Effect effect_;
 };
+static_assert(std::is_nothrow_copy_constructible_v<Error>);
 
 }  // namespace holdfast::inline v0
 

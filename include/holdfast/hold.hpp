@@ -34,11 +34,19 @@ enum class Released : std::uint8_t {
     unknown,   ///< the store could not be asked; it is taken out in the background, or by its lease
 };
 
+/// How a release ended that nobody waited for, called once on the client's callback thread. As
+/// OnAcquired, it must not throw and should not block.
+using OnReleased = Callback<void(Released)>;
+
 /// An admitted contender. Movable; given back when it is destroyed. Its lease is renewed by itself
-/// until then. One that was moved from holds nothing: fence 0, not held.
+/// until then. One that was moved from, or that no lock gave, holds nothing: fence 0, not held.
+/// Its destructor waits for the store's answer; but not where one must not wait, on a thread of
+/// the library, and never when the hold was acquired asynchronously. Then it is given back as by
+/// async_release(), and the end of the client gives it half a second.
 /// Threads: the const members may be called from any thread while another one releases.
 class HOLDFAST_EXPORT Hold {
 public:
+    Hold() noexcept = default;
     Hold(Hold&&) noexcept;
     Hold& operator=(Hold&&) noexcept;
     ~Hold();
@@ -71,8 +79,15 @@ public:
     /// was, or lost.
     bool lengthen(std::chrono::milliseconds lease) noexcept;
 
-    /// Gives the resource back. May be repeated; later calls answer what the first one did.
+    /// Gives the resource back. May be repeated; later calls answer what the first one did. Inside
+    /// a callback of the library it does not wait, and answers `unknown` while the store has not.
     Released release() noexcept;
+    /// The same without waiting, on any thread: what is asked for the resource asynchronously after
+    /// this call comes behind it. May be repeated, and beside release(): both answer, or call,
+    /// what became of the first of them; `unknown` where another thread waits for that just now.
+    /// `done` may be empty. It keeps the client until it is called. Of a hold that holds nothing,
+    /// and in a forked child, it is called at once.
+    void async_release(OnReleased done = {}) noexcept;
 
 private:
     friend class core::HoldState;

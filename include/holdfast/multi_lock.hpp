@@ -4,13 +4,17 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <holdfast/export.hpp>
 #include <holdfast/hold.hpp>
+#include <holdfast/options.hpp>
 #include <holdfast/wait.hpp>
 
 namespace holdfast::inline v0 {
+
+class Client;
 
 namespace core {
 class MultiLockState;
@@ -21,6 +25,8 @@ class MultiLockState;
 /// Threads: all members may be called from any thread; each acquisition is a contender of its own.
 class HOLDFAST_EXPORT MultiLock {
 public:
+    /// As Client::multi_lock().
+    MultiLock(const Client& client, std::vector<std::string> names, LockOptions options = {});
     MultiLock(const MultiLock&) = delete;
     MultiLock& operator=(const MultiLock&) = delete;
     ~MultiLock();
@@ -28,7 +34,13 @@ public:
     [[nodiscard]] Hold acquire(std::stop_token stop = {});
     Attempt try_acquire();
     Attempt try_acquire_for(Wait patience, std::stop_token stop = {});
+    template <class ClockType, class Duration>
+    Attempt try_acquire_until(const std::chrono::time_point<ClockType, Duration>& deadline,
+                              std::stop_token stop = {}) {
+        return try_acquire_for(Wait::until(deadline), std::move(stop));
+    }
     void async_acquire(OnAcquired done, std::stop_token stop = {});
+    void async_try_acquire_for(Wait patience, OnAcquired done, std::stop_token stop = {});
     /// Gives all of a hold back, as its destructor does, and says how that went.
     Released release(Hold hold) noexcept;
 
@@ -36,8 +48,6 @@ public:
     const std::vector<std::string>& names() const noexcept;
 
 private:
-    friend class Client;
-    explicit MultiLock(std::unique_ptr<core::MultiLockState> state) noexcept;
     std::unique_ptr<core::MultiLockState> state_;
 };
 

@@ -4,12 +4,16 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include <holdfast/export.hpp>
 #include <holdfast/hold.hpp>
+#include <holdfast/options.hpp>
 #include <holdfast/wait.hpp>
 
 namespace holdfast::inline v0 {
+
+class Client;
 
 namespace core {
 class MutexState;
@@ -22,6 +26,8 @@ class MutexState;
 /// std::scoped_lock over two objects of one resource never returns: use MultiLock.
 class HOLDFAST_EXPORT Mutex {
 public:
+    /// As Client::mutex().
+    Mutex(const Client& client, std::string name, LockOptions options = {});
     Mutex(const Mutex&) = delete;
     Mutex& operator=(const Mutex&) = delete;
     ~Mutex();
@@ -53,6 +59,11 @@ public:
     /// Empty when busy for that long, or stopped. A store that cannot be reached is tried for as
     /// long, too, and an Error then. A negative patience is an error.
     Attempt try_acquire_for(Wait patience, std::stop_token stop = {});
+    template <class ClockType, class Duration>
+    Attempt try_acquire_until(const std::chrono::time_point<ClockType, Duration>& deadline,
+                              std::stop_token stop = {}) {
+        return try_acquire_for(Wait::until(deadline), std::move(stop));
+    }
     /// Waits without a thread. `done` is always called, once, on the client's callback thread.
     void async_acquire(OnAcquired done, std::stop_token stop = {});
     void async_try_acquire_for(Wait patience, OnAcquired done, std::stop_token stop = {});
@@ -60,8 +71,6 @@ public:
     const std::string& name() const noexcept;
 
 private:
-    friend class Client;
-    explicit Mutex(std::unique_ptr<core::MutexState> state) noexcept;
     bool lock_within(std::chrono::nanoseconds patience);
     std::unique_ptr<core::MutexState> state_;
 };

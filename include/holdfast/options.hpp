@@ -30,12 +30,26 @@ struct LockOptions {
     bool fenced = false;
 };
 
+/// What else it takes to reach a store, for whoever keeps it elsewhere than in a URL. What is set
+/// here must not stand in the URL too, and what the store's URL could not say is refused.
+struct ConnectionOptions {
+    std::optional<std::string> user = std::nullopt;
+    std::optional<std::string> password = std::nullopt;
+    // Files, in PEM format.
+    std::optional<std::string> tls_ca = std::nullopt;
+    std::optional<std::string> tls_cert = std::nullopt;
+    std::optional<std::string> tls_key = std::nullopt;
+    std::optional<std::chrono::milliseconds> connect_timeout = std::nullopt;
+    std::optional<std::chrono::milliseconds> request_timeout = std::nullopt;
+};
+
 /// How a client behaves.
 struct ClientOptions {
     /// The owner of all locks that name none. Empty: `host:pid:random`.
     std::string owner = {};
     /// Told of what happens, for logs and metrics.
     std::shared_ptr<Observer> observer = nullptr;
+    ConnectionOptions connection = {};
 };
 
 }  // namespace holdfast::inline v0

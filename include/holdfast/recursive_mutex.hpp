@@ -6,9 +6,12 @@
 
 #include <holdfast/export.hpp>
 #include <holdfast/hold.hpp>
+#include <holdfast/options.hpp>
 #include <holdfast/wait.hpp>
 
 namespace holdfast::inline v0 {
+
+class Client;
 
 namespace core {
 class RecursiveMutexState;
@@ -19,6 +22,8 @@ class RecursiveMutexState;
 /// Threads: all members may be called from any thread.
 class HOLDFAST_EXPORT RecursiveMutex {
 public:
+    /// As Client::recursive_mutex().
+    RecursiveMutex(const Client& client, std::string name, LockOptions options = {});
     RecursiveMutex(const RecursiveMutex&) = delete;
     RecursiveMutex& operator=(const RecursiveMutex&) = delete;
     ~RecursiveMutex();
@@ -41,8 +46,6 @@ public:
     const std::string& name() const noexcept;
 
 private:
-    friend class Client;
-    explicit RecursiveMutex(std::unique_ptr<core::RecursiveMutexState> state) noexcept;
     bool lock_within(std::chrono::nanoseconds patience);
     std::unique_ptr<core::RecursiveMutexState> state_;
 };

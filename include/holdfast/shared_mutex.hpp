@@ -4,12 +4,16 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include <holdfast/export.hpp>
 #include <holdfast/hold.hpp>
+#include <holdfast/options.hpp>
 #include <holdfast/wait.hpp>
 
 namespace holdfast::inline v0 {
+
+class Client;
 
 namespace core {
 class SharedMutexState;
@@ -22,6 +26,8 @@ class SharedMutexState;
 /// calling thread if it has one.
 class HOLDFAST_EXPORT SharedMutex {
 public:
+    /// As Client::shared_mutex().
+    SharedMutex(const Client& client, std::string name, LockOptions options = {});
     SharedMutex(const SharedMutex&) = delete;
     SharedMutex& operator=(const SharedMutex&) = delete;
     ~SharedMutex();
@@ -53,22 +59,35 @@ public:
 
     /// The exclusive hold behind lock(). Only while it is locked.
     const Hold& hold() const noexcept;
+    /// The hold behind this thread's lock_shared(), until its unlock_shared(). One that holds
+    /// nothing when this thread has none.
+    const Hold& shared_hold() const noexcept;
 
     /// As in Mutex: each call is a contender of its own.
     [[nodiscard]] Hold acquire(std::stop_token stop = {});
     Attempt try_acquire();
     Attempt try_acquire_for(Wait patience, std::stop_token stop = {});
+    template <class ClockType, class Duration>
+    Attempt try_acquire_until(const std::chrono::time_point<ClockType, Duration>& deadline,
+                              std::stop_token stop = {}) {
+        return try_acquire_for(Wait::until(deadline), std::move(stop));
+    }
     void async_acquire(OnAcquired done, std::stop_token stop = {});
+    void async_try_acquire_for(Wait patience, OnAcquired done, std::stop_token stop = {});
     [[nodiscard]] Hold acquire_shared(std::stop_token stop = {});
     Attempt try_acquire_shared();
     Attempt try_acquire_shared_for(Wait patience, std::stop_token stop = {});
+    template <class ClockType, class Duration>
+    Attempt try_acquire_shared_until(const std::chrono::time_point<ClockType, Duration>& deadline,
+                                     std::stop_token stop = {}) {
+        return try_acquire_shared_for(Wait::until(deadline), std::move(stop));
+    }
     void async_acquire_shared(OnAcquired done, std::stop_token stop = {});
+    void async_try_acquire_shared_for(Wait patience, OnAcquired done, std::stop_token stop = {});
 
     const std::string& name() const noexcept;
 
 private:
-    friend class Client;
-    explicit SharedMutex(std::unique_ptr<core::SharedMutexState> state) noexcept;
     bool lock_within(std::chrono::nanoseconds patience);
     bool lock_shared_within(std::chrono::nanoseconds patience);
     std::unique_ptr<core::SharedMutexState> state_;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <holdfast/holdfast.hpp>
+#include <holdfast/share_life.hpp>
 
 #include "cli/command.hpp"
 #include "cli/connecting.hpp"
@@ -219,7 +220,8 @@ std::chrono::milliseconds usual_lease(const Client& client, const RunOptions& op
 int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pact, pid_t warden) {
     const Steps steps(options.verbose);
     const Client client = connect_unless_ended(options.store, signals);
-    if (const Descriptor life(Descriptor::or_none(client.share_life(warden))); life.get() >= 0) {
+    if (const Descriptor life(Descriptor::or_none(holdfast::share_life(client, warden)));
+        life.get() >= 0) {
         pact.leave_with_warden(life.get());
     }
     steps.tell("connected to " + client.store());

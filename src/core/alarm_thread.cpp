@@ -26,6 +26,10 @@ void AlarmThread::State::arm(Moment moment) {
     timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &when, nullptr);
 }
 
+void AlarmThread::State::wake_at(Moment moment) {
+    if (!awake && moment < armed) arm(moment);
+}
+
 Callback<void()> AlarmThread::State::take_due(Moment now) {
     if (timers.empty() || timers.begin()->first.first > now) return {};
     auto node = timers.extract(timers.begin());
@@ -69,7 +73,7 @@ Alarm::Timer AlarmThread::at(Moment moment, Callback<void()> callback) {
     const Timer timer = ++state_->last;
     state_->timers.emplace(std::pair{moment, timer}, std::move(callback));
     state_->moments.emplace(timer, moment);
-    if (moment < state_->armed) state_->arm(moment);
+    state_->wake_at(moment);
     start();
     return timer;
 }
@@ -86,23 +90,52 @@ void AlarmThread::cancel(Timer timer) {
 }
 
 void AlarmThread::post(Callback<void()> callback) {
-    at(Moment{}, std::move(callback));
+    const std::lock_guard guard(state_->mutex);
+    state_->posted.push_back(std::move(callback));
+    state_->wake_at(Moment{});
+    start();
+}
+
+/// All that there are by now: those who post are not held up by those who are called.
+void AlarmThread::State::run_posted(std::unique_lock<std::mutex>& lock,
+                                    std::vector<Callback<void()>>& batch) {
+    batch.swap(posted);
+    lock.unlock();
+    for (Callback<void()>& callback : batch) {
+        if (closed) break;
+        callback();
+        callback = {};
+    }
+    batch.clear();
+    lock.lock();
+}
+
+/// Whether there was one.
+bool AlarmThread::State::run_due(std::unique_lock<std::mutex>& lock) {
+    auto callback = take_due(BootClock::now());
+    if (!callback) return false;
+    lock.unlock();
+    callback();
+    callback = {};
+    lock.lock();
+    return true;
 }
 
 void AlarmThread::run(const std::shared_ptr<State>& state) {
+    std::vector<Callback<void()>> batch;
     for (;;) {
         std::uint64_t expirations = 0;
         if (read(state->descriptor, &expirations, sizeof expirations) < 0 && errno != EINTR) return;
         std::unique_lock lock(state->mutex);
-        while (!state->closed) {
-            auto callback = state->take_due(BootClock::now());
-            if (!callback) break;
-            lock.unlock();
-            callback();
-            callback = {};
-            lock.lock();
+        state->awake = true;
+        // In turns, so that no crowd of either kind keeps the other from its time.
+        for (bool more = true; more && !state->closed;) {
+            more = !state->posted.empty();
+            if (more) state->run_posted(lock, batch);
+            if (!state->closed && state->run_due(lock)) more = true;
         }
         if (state->closed) return;
+        state->awake = false;
         state->armed = Moment::max();
         if (!state->timers.empty()) state->arm(state->timers.begin()->first.first);
     }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "core/alarm.hpp"
 
@@ -12,7 +14,8 @@ namespace holdfast::inline v0::core {
 
 /// An Alarm with a thread of its own, started when it is first needed, that sleeps on a timerfd:
 /// condition variables do not know CLOCK_BOOTTIME, so they would oversleep a suspended machine.
-/// Setting a timer that is not the earliest costs no system call.
+/// Setting a timer that is not the earliest costs no system call, nor does what is posted while the
+/// thread works.
 class AlarmThread final : public Alarm {
 public:
     /// `name`: what the thread is called; it must live as long.
@@ -29,15 +32,21 @@ public:
 private:
     struct State {
         std::mutex mutex;
+        std::vector<Callback<void()>> posted;
         std::map<std::pair<Moment, Timer>, Callback<void()>> timers;
         std::map<Timer, Moment> moments;
         Timer last = 0;
         Moment armed = Moment::max();
-        bool closed = false;
+        bool awake = false;  ///< it looks for what there is before it sleeps again
+        std::atomic<bool> closed{false};
         int descriptor = -1;
 
         ~State();
         void arm(Moment moment);
+        /// By this moment at the latest the thread has something to do.
+        void wake_at(Moment moment);
+        void run_posted(std::unique_lock<std::mutex>& lock, std::vector<Callback<void()>>& batch);
+        bool run_due(std::unique_lock<std::mutex>& lock);
         Callback<void()> take_due(Moment now);
     };
     static void run(const std::shared_ptr<State>& state);

@@ -3,23 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include <holdfast/share_life.hpp>
 #include <holdfast/version.hpp>
 
 #include "core/context.hpp"
-#include "core/guarded.hpp"
 #include "core/lease.hpp"
+#include "core/lock.hpp"
 
 namespace holdfast::inline v0 {
 
 namespace {
-
-template <class State>
-std::unique_ptr<State> make(const std::shared_ptr<core::Context>& context,
-                            std::vector<std::string> names, Form form, std::uint64_t capacity,
-                            LockOptions options) {
-    return std::unique_ptr<State>(new State{
-        .lock = core::Lock(context, std::move(names), form, capacity, std::move(options))});
-}
 
 /// One that holds without a fence of ours: a foreign one, whatever number the server has for it, or
 /// anybody where the store has none to give. One that is offered a place has no fence either, and
@@ -83,28 +76,23 @@ ResourceInfo info(const Line& line, std::string_view name, const Capabilities& s
 Client::Client(std::shared_ptr<core::Context> context) noexcept : context_(std::move(context)) {}
 
 Mutex Client::mutex(std::string name, LockOptions options) const {
-    return Mutex(
-        make<core::MutexState>(context_, {std::move(name)}, Form::mutex, all, std::move(options)));
+    return Mutex(*this, std::move(name), std::move(options));
 }
 
 RecursiveMutex Client::recursive_mutex(std::string name, LockOptions options) const {
-    return RecursiveMutex(make<core::RecursiveMutexState>(context_, {std::move(name)}, Form::mutex,
-                                                          all, std::move(options)));
+    return RecursiveMutex(*this, std::move(name), std::move(options));
 }
 
 SharedMutex Client::shared_mutex(std::string name, LockOptions options) const {
-    return SharedMutex(make<core::SharedMutexState>(context_, {std::move(name)}, Form::read_write,
-                                                    all, std::move(options)));
+    return SharedMutex(*this, std::move(name), std::move(options));
 }
 
 Semaphore Client::semaphore(std::string name, std::uint32_t capacity, LockOptions options) const {
-    return Semaphore(make<core::SemaphoreState>(context_, {std::move(name)}, Form::permits,
-                                                capacity, std::move(options)));
+    return Semaphore(*this, std::move(name), capacity, std::move(options));
 }
 
 MultiLock Client::multi_lock(std::vector<std::string> names, LockOptions options) const {
-    return MultiLock(make<core::MultiLockState>(context_, std::move(names), Form::mutex, all,
-                                                std::move(options)));
+    return MultiLock(*this, std::move(names), std::move(options));
 }
 
 std::vector<ResourceInfo> Client::inspect(std::string_view prefix) const {
@@ -142,11 +130,6 @@ bool Client::break_hold(std::string_view name, std::uint64_t fence) const {
     return broken;
 }
 
-int Client::share_life(int pid) const {
-    context_->refuse_inherited("share_life");
-    return context_->store().share_life(pid);
-}
-
 std::chrono::milliseconds Client::usual_lease() const {
     context_->refuse_inherited("usual_lease");
     return core::usual_lease(context_->store().capabilities().longest_lease);
@@ -162,6 +145,12 @@ const std::string& Client::owner() const noexcept {
 }
 const std::string& Client::store() const noexcept {
     return context_->url();
+}
+
+int share_life(const Client& client, int pid) {
+    const core::Context& context = *core::Context::of(client);
+    context.refuse_inherited("share_life");
+    return context.store().share_life(pid);
 }
 
 void Client::throw_if_lost(const Hold& hold) {

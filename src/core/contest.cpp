@@ -16,6 +16,22 @@ namespace {
 /// what comes later is taken out of line in the background.
 constexpr auto patience_once_stopped = 250ms;
 
+WaitEnd wait_end(End end) {
+    switch (end) {
+        case End::admitted:
+            return WaitEnd::admitted;
+        case End::busy:
+        case End::stopped:
+            return WaitEnd::given_up;
+        case End::put_out:
+            return WaitEnd::put_out;
+        case End::none:
+        case End::failed:
+            break;
+    }
+    return WaitEnd::failed;
+}
+
 }  // namespace
 
 Contest::Contest(std::shared_ptr<Context> context, Request request)
@@ -141,6 +157,10 @@ void Contest::overdue(const Kept&) {
     });
 }
 
+std::string_view Contest::name_of(std::size_t index) const {
+    return context_->name_of(machine_.contenders()[index].resource);
+}
+
 void Contest::begin_waiting(std::optional<std::chrono::nanoseconds> look_again) {
     const bool first = !watched_index_;
     watch_current();
@@ -148,7 +168,8 @@ void Contest::begin_waiting(std::optional<std::chrono::nanoseconds> look_again) 
         if (stop_.stop_possible()) stop_callback_.emplace(stop_, PostStop{this});
         if (patience_) at(began_ + *patience_, Acquisition::TimeUp{}, time_up_);
         if (auto* observer = context_->observer()) {
-            observer->waiting(context_->name_of(machine_.waiting().resource));
+            told_waiting_ = machine_.waiting_index();
+            observer->waiting(name_of(*told_waiting_));
         }
     }
     if (look_again) look_at(context_->clock().now() + *look_again);
@@ -203,9 +224,16 @@ void Contest::tidy_up() {
     if (look_again_ != 0) context_->renewing().cancel(look_again_);
 }
 
+void Contest::end_wait() {
+    if (!told_waiting_) return;
+    context_->observer()->wait_ended(name_of(*std::exchange(told_waiting_, std::nullopt)),
+                                     wait_end(machine_.end()), context_->clock().now() - began_);
+}
+
 template <class Leave>
 Outcome Contest::finish(Leave leave) {
     tidy_up();
+    end_wait();
     if (machine_.end() == End::admitted) return admitted();
     for (const auto& kept : kept_) context_->keeper().forget(*kept);
     if (const auto tickets = machine_.leftovers(); !tickets.empty()) leave(tickets);
@@ -218,6 +246,7 @@ Outcome Contest::finish(Leave leave) {
 
 void Contest::abandon() {
     tidy_up();
+    end_wait();
     for (const auto& kept : kept_) context_->keeper().forget(*kept);
     for (const Ticket& ticket : machine_.leftovers()) context_->take_out(ticket, lease());
 }
@@ -340,7 +369,7 @@ private:
     }
 
     void step_or_fall(Event event) {
-        if (!done_) return;
+        if (over_) return;
         try {
             step(std::move(event));
         } catch (const std::exception& error) {
@@ -380,18 +409,17 @@ private:
 
     void end() {
         interest_.reset();
-        Outcome outcome = finish([this](const auto& tickets) {
-            for (const Ticket& ticket : tickets) context_->take_out(ticket, lease());
-        });
+        Outcome outcome =
+            finish([this](const auto& tickets) { context_->send_off(tickets, lease()); });
+        if (outcome.hold) outcome.hold->let_nobody_wait();
         deliver(std::move(outcome));
     }
 
     void deliver(Outcome outcome) {
-        const auto self = std::exchange(under_way_, nullptr);
-        auto delivery = std::make_shared<std::pair<Callback<void(Outcome)>, Outcome>>(
-            std::exchange(done_, {}), std::move(outcome));
-        const auto call = [delivery, context = context_] {
-            delivery->first(std::move(delivery->second));
+        over_ = true;
+        outcome_ = std::move(outcome);
+        const auto call = [this, self = std::exchange(under_way_, nullptr)] {
+            std::exchange(done_, {})(std::move(outcome_));
         };
         try {
             context_->telling().post(call);
@@ -402,6 +430,8 @@ private:
     }
 
     Callback<void(Outcome)> done_;
+    bool over_ = false;  ///< whoever runs the machine has it to itself
+    Outcome outcome_;    ///< once it is over, for the telling thread
     /// Nobody else owns it while it waits.
     std::shared_ptr<Contest> under_way_;
     std::mutex mutex_;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <string_view>
 #include <vector>
 
 #include "core/acquisition.hpp"
@@ -93,6 +94,8 @@ private:
     void keep(const Entry& entry, Moment sent);
     void watch_current();
     void tidy_up();
+    void end_wait();
+    std::string_view name_of(std::size_t index) const;
     void at(Moment moment, Event event, Alarm::Timer& timer);
     Outcome admitted();
 
@@ -109,6 +112,7 @@ private:
 
     std::optional<std::stop_callback<PostStop>> stop_callback_;
     std::unique_ptr<Watch> watch_;
+    std::optional<std::size_t> told_waiting_;  ///< for which contender the observer heard it
     std::optional<std::size_t> watched_index_;
     Alarm::Timer time_up_ = 0;
     Alarm::Timer look_again_ = 0;

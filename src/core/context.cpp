@@ -74,7 +74,13 @@ void end_all() {
             if (auto context = weak.lock()) alive.push_back(std::move(context));
         }
     }
-    for (const auto& context : alive) context->end();
+    // What was given back unwaited may still be on its way.
+    const Moment until = BootClock::now() + patience_at_exit;
+    for (const auto& context : alive) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - BootClock::now());
+        context->await_clean_ups(std::max(left, 0ms));
+        context->end();
+    }
     await_threads(patience_at_exit);
 }
 
@@ -89,6 +95,32 @@ void ended_at_exit(const std::shared_ptr<Context>& context) {
     registry().contexts.push_back(context);
 }
 
+Released how_it_went(const Result<Standing>& answer) {
+    if (!answer.ok()) return Released::unknown;
+    return answer.value().state == Standing::State::admitted ? Released::in_time
+                                                             : Released::too_late;
+}
+
+/// Several that leave together.
+class Departures {
+public:
+    Departures(std::size_t count, Context::OnGone told) : left_(count), told_(std::move(told)) {}
+
+    void one_is_gone(Released how) {
+        std::unique_lock lock(mutex_);
+        worst_ = std::max(worst_, how);
+        if (--left_ > 0) return;
+        lock.unlock();
+        told_(worst_);
+    }
+
+private:
+    std::mutex mutex_;
+    std::size_t left_;
+    Released worst_ = Released::in_time;
+    const Context::OnGone told_;
+};
+
 }  // namespace
 
 std::shared_ptr<Context> Context::make(Parts parts) {
@@ -99,6 +131,9 @@ std::shared_ptr<Context> Context::make(Parts parts) {
             if (const auto self = weak.lock()) self->report(failure);
         });
     inner->keeper_->belong_to(inner);
+    inner->keeper_->when_answered_again([weak = std::weak_ptr(inner)] {
+        if (const auto self = weak.lock()) self->report_answer();
+    });
     ended_at_exit(inner);
     Context* const made = inner.get();
     // Threads of ours hold on to the inner one while they work with it. The users' goes first, and
@@ -117,6 +152,10 @@ std::shared_ptr<Context> Context::make(Parts parts) {
 
 Client Context::client(std::shared_ptr<Context> context) {
     return Client(std::move(context));
+}
+
+const std::shared_ptr<Context>& Context::of(const Client& client) noexcept {
+    return client.context_;
 }
 
 Context::Context(Parts parts)
@@ -156,7 +195,7 @@ void Context::close(const std::shared_ptr<Context>& context) noexcept {
 
 bool Context::await_clean_ups(std::chrono::milliseconds at_most) {
     std::unique_lock lock(clean_ups_mutex_);
-    return fewer_clean_ups_.wait_for(lock, at_most, [this] { return clean_ups_ == 0; });
+    return no_clean_ups_.wait_for(lock, at_most, [this] { return clean_ups_ == 0; });
 }
 
 void Context::make_ready() {
@@ -204,43 +243,49 @@ Released Context::give_back(std::span<const Ticket> tickets, std::chrono::millis
     for (std::size_t i = 0; i < tickets.size(); ++i) {
         const auto answer =
             i < answers.size() ? std::move(answers[i]).get(until) : Result<Standing>(Failure{});
-        if (!answer.ok()) {
-            take_out(tickets[i], lease);
-            how = Released::unknown;
-        } else if (answer.value().state != Standing::State::admitted && how == Released::in_time) {
-            how = Released::too_late;
-        }
+        if (!answer.ok()) take_out(tickets[i], lease);
+        how = std::max(how, how_it_went(answer));
     }
     return how;
 }
 
+/// A contender that is taken out in the background.
 struct Context::CleanUp {
-    CleanUp(std::weak_ptr<Context> in, Ticket whom, Moment until)
-        : context(std::move(in)), ticket(std::move(whom)), give_up(until) {}
+    CleanUp(std::weak_ptr<Context> in, Ticket whom, Moment until, OnGone on_gone)
+        : context(std::move(in)),
+          ticket(std::move(whom)),
+          give_up(until),
+          told(std::move(on_gone)) {}
     ~CleanUp() {
         const auto alive = context.lock();
         if (!alive) return;
         const std::lock_guard guard(alive->clean_ups_mutex_);
-        --alive->clean_ups_;
-        alive->fewer_clean_ups_.notify_all();
+        if (--alive->clean_ups_ == 0) alive->no_clean_ups_.notify_all();
     }
     CleanUp(const CleanUp&) = delete;
     CleanUp& operator=(const CleanUp&) = delete;
 
+    void tell(Released how) {
+        if (const auto whom = std::exchange(told, {})) whom(how);
+    }
+
     std::weak_ptr<Context> context;
     Ticket ticket;
     Moment give_up;
+    OnGone told;
     std::chrono::nanoseconds backoff = 20ms;
 };
 
-void Context::take_out(const Ticket& ticket, std::chrono::milliseconds lease) {
+void Context::take_out(const Ticket& ticket, std::chrono::milliseconds lease, OnGone told) {
     // Past this the lease itself has ended, and a request cannot be that late.
     const Moment give_up = clock().now() + 2 * lease + 10s;
     {
         const std::lock_guard guard(clean_ups_mutex_);
         ++clean_ups_;
     }
-    const auto clean_up = std::make_shared<CleanUp>(shared_from_this(), ticket, give_up);
+    const auto clean_up =
+        std::make_shared<CleanUp>(shared_from_this(), ticket, give_up, std::move(told));
+    if (!store().may_block()) return try_take_out(clean_up);
     // Whoever asks for it does not wait, whatever the store does.
     renewing().post([clean_up] {
         if (const auto self = clean_up->context.lock()) self->try_take_out(clean_up);
@@ -249,6 +294,7 @@ void Context::take_out(const Ticket& ticket, std::chrono::milliseconds lease) {
 
 void Context::try_take_out(const std::shared_ptr<CleanUp>& clean_up) {
     store().leave(clean_up->ticket).then([clean_up](const Result<Standing>& result) {
+        clean_up->tell(how_it_went(result));
         const auto self = clean_up->context.lock();
         if (!self || result.ok()) return;
         self->report(result.failure());
@@ -261,11 +307,28 @@ void Context::try_take_out(const std::shared_ptr<CleanUp>& clean_up) {
     });
 }
 
+void Context::send_off(std::span<const Ticket> tickets, std::chrono::milliseconds lease,
+                       OnGone told) {
+    if (tickets.size() == 1 || !told) {
+        for (const Ticket& ticket : tickets) take_out(ticket, lease, std::exchange(told, {}));
+        return;
+    }
+    const auto together = std::make_shared<Departures>(tickets.size(), std::move(told));
+    for (const Ticket& ticket : tickets) {
+        take_out(ticket, lease, [together](Released how) { together->one_is_gone(how); });
+    }
+}
+
 void Context::report(const Failure& failure) {
     if (observer() == nullptr) return;
     telling().post([observer = parts_.options.observer, sentence = failure.sentence] {
         observer->store_failed(sentence);
     });
+}
+
+void Context::report_answer() {
+    if (observer() == nullptr) return;
+    telling().post([observer = parts_.options.observer] { observer->store_answers(); });
 }
 
 bool must_not_wait() noexcept {

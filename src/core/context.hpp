@@ -41,6 +41,8 @@ public:
     };
     static std::shared_ptr<Context> make(Parts parts);
     static Client client(std::shared_ptr<Context> context);
+    /// What stands behind one.
+    static const std::shared_ptr<Context>& of(const Client& client) noexcept;
     ~Context();
 
     Store& store() const noexcept { return *parts_.store; }
@@ -74,9 +76,17 @@ public:
     /// or not at all where that must not be. What was not answered is taken out in the background.
     Released give_back(std::span<const Ticket> tickets, std::chrono::milliseconds lease,
                        Moment until);
+    /// How a release went of which nobody waits for the answer. Called wherever that comes in: must
+    /// be quick. Never called when the client ends before.
+    using OnGone = Callback<void(Released)>;
+    /// The same without waiting, and in order with what is asked for these names afterwards.
+    void send_off(std::span<const Ticket> tickets, std::chrono::milliseconds lease,
+                  OnGone told = {});
     /// Takes a contender out of line in the background, again and again until the store has
-    /// answered or nothing of it can be left.
-    void take_out(const Ticket& ticket, std::chrono::milliseconds lease);
+    /// answered or nothing of it can be left. The first answer is told.
+    void take_out(const Ticket& ticket, std::chrono::milliseconds lease, OnGone told = {});
+    /// Whether none is left that takes contenders out in the background.
+    bool await_clean_ups(std::chrono::milliseconds at_most);
     /// Asks the threads to end, and does not wait.
     void end() noexcept;
 
@@ -86,10 +96,9 @@ private:
 
     explicit Context(Parts parts);
     static void close(const std::shared_ptr<Context>& context) noexcept;
-    /// Whether none is left.
-    bool await_clean_ups(std::chrono::milliseconds at_most);
     void try_take_out(const std::shared_ptr<CleanUp>& clean_up);
     void report(const Failure& failure);
+    void report_answer();
 
     Parts parts_;
     std::string host_;
@@ -99,7 +108,7 @@ private:
     std::atomic<std::uint64_t> nonces_{0};
     std::atomic<bool> ready_{false};
     std::mutex clean_ups_mutex_;
-    std::condition_variable fewer_clean_ups_;
+    std::condition_variable no_clean_ups_;
     std::size_t clean_ups_ = 0;
     std::shared_ptr<Keeper> keeper_;
 };

@@ -63,7 +63,9 @@ std::error_code make_error_code(errc code) noexcept {
 }
 
 Error::Error(errc code, const std::string& sentence, Effect effect)
-    : std::system_error(make_error_code(code), sentence), sentence_(sentence), effect_(effect) {}
+    : std::system_error(make_error_code(code), sentence),
+      sentence_(std::make_shared<const std::string>(sentence)),
+      effect_(effect) {}
 
 Error::~Error() = default;
 

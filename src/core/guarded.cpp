@@ -62,6 +62,13 @@ void SharedMutexState::add_reader(Hold hold) {
     readers.emplace(std::this_thread::get_id(), std::move(hold));
 }
 
+const Hold* SharedMutexState::reader_here() {
+    if (lock.inherited()) return nullptr;
+    const std::lock_guard guard(mutex);
+    const auto reader = readers.find(std::this_thread::get_id());
+    return reader == readers.end() ? nullptr : &reader->second;
+}
+
 std::optional<Hold> SharedMutexState::take_reader() {
     const std::lock_guard guard(mutex);
     auto reader = readers.find(std::this_thread::get_id());

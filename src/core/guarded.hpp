@@ -1,17 +1,30 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
-#include <holdfast/hold.hpp>
+#include <holdfast/client.hpp>
 
 #include "core/gate.hpp"
 #include "core/lock.hpp"
 
 namespace holdfast::inline v0::core {
+
+/// What stands behind a lock of that client.
+template <class State>
+std::unique_ptr<State> make(const Client& client, std::vector<std::string> names, Form form,
+                            std::uint64_t capacity, LockOptions options) {
+    return std::unique_ptr<State>(new State{
+        .lock = Lock(Context::of(client), std::move(names), form, capacity, std::move(options))});
+}
 
 /// The exclusive hold behind a lock object's `lock()` and `unlock()`, and the gate before it.
 class Guarded {
@@ -67,6 +80,8 @@ public:
     void refuse_if_here();
     void add_reader(Hold hold);
     std::optional<Hold> take_reader();
+    /// Null when this thread has none.
+    const Hold* reader_here();
 };
 
 }  // namespace holdfast::inline v0::core

@@ -24,7 +24,7 @@ Hold::~Hold() {
         // Leaked: in a forked child nothing of the parent's may be touched.
         new std::shared_ptr<core::HoldState>(std::move(state_));
     } else {
-        state_->release();
+        state_->let_go();
     }
 }
 
@@ -56,6 +56,13 @@ bool Hold::lengthen(std::chrono::milliseconds lease) noexcept {
 }
 Released Hold::release() noexcept {
     return state_ ? state_->release() : Released::unknown;
+}
+void Hold::async_release(OnReleased done) noexcept {
+    if (state_) {
+        state_->release_unwaited(std::move(done));
+    } else if (done) {
+        done(Released::unknown);
+    }
 }
 
 }  // namespace holdfast::inline v0

@@ -1,6 +1,7 @@
 #include "core/hold_state.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace holdfast::inline v0::core {
@@ -37,11 +38,19 @@ Loss HoldState::loss() const noexcept {
 }
 
 void HoldState::renewed(const Kept&, const Standing& standing) {
-    if (standing.state != Standing::State::gone) return;
+    if (standing.state != Standing::State::gone) return tell_renewed();
     // held() is false from here on; the user's callbacks run elsewhere.
     Loss expected = Loss::none;
     loss_.compare_exchange_strong(expected, Loss::ended);
     context_->telling().post([self = shared_from_this()] { self->lose(Loss::ended); });
+}
+
+void HoldState::tell_renewed() {
+    auto* const observer = context_->observer();
+    if (observer == nullptr || over_.load(std::memory_order_acquire)) return;
+    context_->telling().post([self = shared_from_this(), observer] {
+        observer->renewed(self->name_, self->fences_.front());
+    });
 }
 
 void HoldState::overdue(const Kept&) {
@@ -76,26 +85,35 @@ bool HoldState::lengthen(std::chrono::milliseconds lease) noexcept {
 
 Released HoldState::release() noexcept {
     if (inherited()) return Released::unknown;
-    std::unique_lock lock(release_mutex_, std::defer_lock);
-    if (!must_not_wait()) {
-        lock.lock();
-    } else if (!lock.try_lock()) {
-        // Another thread gives it back, and may wait for the store.
-        return Released::unknown;
+    if (must_not_wait()) {
+        release_unwaited({});
+        const std::unique_lock lock(release_mutex_, std::try_to_lock);
+        return lock ? released_.value_or(Released::unknown) : Released::unknown;
     }
-    if (!released_) {
-        released_ = give_back();
-        if (auto* observer = context_->observer()) {
-            observer->released(name_, fences_.front(), *released_);
-        }
+    std::unique_lock lock(release_mutex_);
+    if (std::exchange(leaving_, true)) return released_.value_or(Released::unknown);
+    released_ = give_back();
+    const Released how = *released_;
+    lock.unlock();
+    if (auto* observer = context_->observer()) observer->released(name_, fences_.front(), how);
+    return how;
+}
+
+void HoldState::let_go() noexcept {
+    if (waits_) {
+        release();
+    } else {
+        release_unwaited({});
     }
-    return *released_;
 }
 
 Released HoldState::give_back() noexcept {
-    const auto lease = kept_.front()->lease();
     // Past its end the place is free by itself, and nobody need be told any more.
-    const Moment until = std::max(valid_until(), context_->clock().now() + lease / 3);
+    const Moment until = std::max(valid_until(), context_->clock().now() + lease() / 3);
+    return context_->give_back(stop_keeping(), lease(), until);
+}
+
+std::vector<Ticket> HoldState::stop_keeping() noexcept {
     over_.store(true, std::memory_order_release);
     std::vector<Ticket> tickets;
     tickets.reserve(kept_.size());
@@ -103,7 +121,55 @@ Released HoldState::give_back() noexcept {
         context_->keeper().forget(*kept);
         tickets.push_back(kept->ticket());
     }
-    return context_->give_back(tickets, lease, until);
+    return tickets;
+}
+
+void HoldState::release_unwaited(OnReleased done) noexcept {
+    std::vector<OnReleased> whom;
+    if (done) whom.push_back(std::move(done));
+    if (inherited()) return tell(std::move(whom), Released::unknown);
+    std::unique_lock lock(release_mutex_, std::try_to_lock);
+    // Another thread gives it back, and may wait for the store.
+    if (!lock) return tell(std::move(whom), Released::unknown);
+    if (released_) return tell(std::move(whom), *released_);
+    // A client that somebody wants to hear of stays until that is told; else its end waits for the
+    // leave, and not the leave for its end.
+    const bool heard = !whom.empty() || context_->observer() != nullptr;
+    std::ranges::move(whom, std::back_inserter(to_be_told_));
+    if (std::exchange(leaving_, true)) return;
+    const auto tickets = stop_keeping();
+    lock.unlock();
+    context_->send_off(
+        tickets, lease(),
+        [weak = weak_from_this(), kept = heard ? shared_from_this() : nullptr](Released how) {
+            if (const auto self = weak.lock()) self->left(how);
+        });
+}
+
+void HoldState::left(Released how) {
+    std::vector<OnReleased> whom;
+    {
+        const std::lock_guard guard(release_mutex_);
+        released_ = how;
+        whom.swap(to_be_told_);
+    }
+    if (auto* observer = context_->observer()) {
+        context_->telling().post([self = shared_from_this(), observer, how] {
+            observer->released(self->name_, self->fences_.front(), how);
+        });
+    }
+    tell(std::move(whom), how);
+}
+
+void HoldState::tell(std::vector<OnReleased> whom, Released how) noexcept {
+    if (whom.empty()) return;
+    const auto call = [](const std::vector<OnReleased>& them, Released told) {
+        for (const OnReleased& one : them) one(told);
+    };
+    // In a forked child there is no other thread.
+    if (inherited()) return call(whom, how);
+    context_->telling().post(
+        [self = shared_from_this(), whom = std::move(whom), how, call] { call(whom, how); });
 }
 
 }  // namespace holdfast::inline v0::core

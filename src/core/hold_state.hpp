@@ -36,6 +36,12 @@ public:
     Loss loss() const noexcept;
     bool lengthen(std::chrono::milliseconds lease) noexcept;
     Released release() noexcept;
+    /// Sends the leave and waits for nothing. `done` is called on the telling thread.
+    void release_unwaited(OnReleased done) noexcept;
+    /// As its destructor does.
+    void let_go() noexcept;
+    /// It was acquired without waiting, so whoever has it is not made to wait for its end either.
+    void let_nobody_wait() noexcept { waits_ = false; }
     bool inherited() const noexcept { return context_->inherited(); }
 
     void renewed(const Kept& kept, const Standing& standing) override;
@@ -44,7 +50,12 @@ public:
 private:
     Moment valid_until() const noexcept;
     void lose(Loss why);
+    void tell_renewed();
     Released give_back() noexcept;
+    std::vector<Ticket> stop_keeping() noexcept;
+    std::chrono::milliseconds lease() const noexcept { return kept_.front()->lease(); }
+    void left(Released how);
+    void tell(std::vector<OnReleased> whom, Released how) noexcept;
 
     const std::shared_ptr<Context> context_;
     const std::string name_;
@@ -52,8 +63,11 @@ private:
     std::vector<std::uint64_t> fences_;
     std::atomic<Loss> loss_{Loss::none};
     std::stop_source lost_;
+    bool waits_ = true;
     std::mutex release_mutex_;
+    bool leaving_ = false;  ///< it was sent, or is being
     std::optional<Released> released_;
+    std::vector<OnReleased> to_be_told_;
     std::atomic<bool> over_{false};
 };
 

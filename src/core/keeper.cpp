@@ -232,7 +232,15 @@ std::vector<Keeper::Batch> Keeper::take_due() {
     return batches;
 }
 
+/// Whoever was given back meanwhile is not renewed any more.
+void Keeper::leave_out_forgotten(Batch& batch) const {
+    const std::lock_guard guard(mutex_);
+    std::erase_if(batch, [](const auto& kept) { return !kept->deadline_; });
+}
+
 void Keeper::send(Batch batch) {
+    leave_out_forgotten(batch);
+    if (batch.empty()) return;
     std::vector<Ticket> tickets;
     tickets.reserve(batch.size());
     for (const auto& kept : batch) tickets.push_back(kept->ticket_);
@@ -257,11 +265,13 @@ void Keeper::answered(const Batch& batch, Moment sent, std::chrono::milliseconds
     };
     std::vector<News> news;
     std::optional<Failure> trouble;
+    bool again = false;
     {
         const std::lock_guard guard(mutex_);
         // First: these were renewed by that clock already.
         trouble = result.ok() ? look_at_clock(sent, result) : result.failure();
         auto failure = failure_in(result, store_.description());
+        again = !failure && !last_failure_.empty();
         last_failure_ = failure ? failure->sentence : std::string();
         if (!trouble) trouble = std::move(failure);
         for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -280,6 +290,7 @@ void Keeper::answered(const Batch& batch, Moment sent, std::chrono::milliseconds
         }
     }
     if (trouble) renewal_failed_(*trouble);
+    if (again && answered_again_) answered_again_();
     for (const News& one : news) one.listener->renewed(one.kept, one.standing);
 }
 

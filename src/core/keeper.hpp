@@ -82,6 +82,11 @@ public:
     /// Nothing of the above may go while the keeper works: it holds on to their owner meanwhile.
     void belong_to(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
 
+    /// Called on the renewing thread when a renewal is answered after one that failed.
+    void when_answered_again(Callback<void()> answered_again) {
+        answered_again_ = std::move(answered_again);
+    }
+
     /// Starts renewing what was confirmed by a request sent at `from`.
     void keep(const std::shared_ptr<Kept>& kept, Ticket ticket, Moment from,
               const std::shared_ptr<KeptListener>& listener);
@@ -106,6 +111,7 @@ private:
 
     void renew_due();
     std::vector<Batch> take_due();
+    void leave_out_forgotten(Batch& batch) const;
     void send(Batch batch);
     void answered(const Batch& batch, Moment sent, std::chrono::milliseconds lease,
                   const Result<std::vector<Standing>>& result);
@@ -131,6 +137,7 @@ private:
     Alarm& renewing_;
     Alarm& telling_;
     OnFailure renewal_failed_;
+    Callback<void()> answered_again_;
 
     mutable std::mutex mutex_;
     bool closed_ = false;

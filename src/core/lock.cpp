@@ -58,6 +58,24 @@ void check_supported(const std::string& name, const Store& store, Form form,
     }
 }
 
+Attempt attempt(Outcome outcome, const std::vector<std::string>& names) {
+    if (outcome.end == End::failed) throw_failure(names[outcome.failed_at], *outcome.failure);
+    if (outcome.end != End::admitted) return {};
+    return HoldState::hold(std::move(outcome.hold));
+}
+
+[[noreturn]] void refuse_to_wait_on(const std::vector<std::string>& names) {
+    refuse(errc::cancelled, names.front(), "the wait was cancelled");
+}
+
+/// In the order in which they are taken, each once.
+std::vector<std::string> in_order(std::vector<std::string> names) {
+    std::ranges::sort(names);
+    const auto last = std::unique(names.begin(), names.end());
+    names.erase(last, names.end());
+    return names;
+}
+
 Request with(Request request, std::optional<std::chrono::nanoseconds> patience,
              std::stop_token stop) {
     request.patience = patience;
@@ -79,16 +97,13 @@ void check_name(const std::string& name) {
 Lock::Lock(std::shared_ptr<Context> context, std::vector<std::string> names, Form form,
            std::uint64_t capacity, LockOptions options)
     : context_(std::move(context)),
-      names_(std::move(names)),
+      names_(std::make_shared<const std::vector<std::string>>(in_order(std::move(names)))),
       form_(form),
       capacity_(capacity),
       options_(std::move(options)) {
-    if (names_.empty()) refuse(errc::invalid_argument, "", "no name is given; give at least one");
-    std::ranges::sort(names_);
-    const auto last = std::unique(names_.begin(), names_.end());
-    names_.erase(last, names_.end());
-    std::ranges::for_each(names_, check_name);
-    const std::string& name = names_.front();
+    if (names_->empty()) refuse(errc::invalid_argument, "", "no name is given; give at least one");
+    std::ranges::for_each(*names_, check_name);
+    const std::string& name = names_->front();
     context_->refuse_inherited(name);
     const Capabilities store = context_->store().capabilities();
     lease_ = options_.lease.value_or(usual_lease(store.longest_lease));
@@ -110,12 +125,12 @@ Lock::Lock(std::shared_ptr<Context> context, std::vector<std::string> names, For
 }
 
 Request Lock::request(std::uint64_t weight, Patience patience) const {
-    context_->refuse_inherited(names_.front());
+    context_->refuse_inherited(names_->front());
     check_weight(weight);
     Request request;
     const bool reads = form_ == Form::read_write && weight < capacity_;
-    request.contenders.reserve(names_.size());
-    for (const std::string& name : names_) {
+    request.contenders.reserve(names_->size());
+    for (const std::string& name : *names_) {
         request.contenders.push_back({.resource = context_->prefix() + name,
                                       .nonce = context_->next_nonce(),
                                       .owner = options_.owner,
@@ -135,35 +150,34 @@ Request Lock::request(std::uint64_t weight, Patience patience) const {
 
 void Lock::check_weight(std::uint64_t weight) const {
     if (weight >= 1 && weight <= capacity_) return;
-    refuse(errc::invalid_argument, names_.front(),
+    refuse(errc::invalid_argument, names_->front(),
            std::to_string(weight) + " permits asked for; it must be from 1 to " +
                std::to_string(capacity_));
 }
 
 void Lock::check_patience(std::chrono::nanoseconds patience) const {
     if (patience.count() >= 0) return;
-    refuse(errc::invalid_argument, names_.front(),
+    refuse(errc::invalid_argument, names_->front(),
            "a negative wait; use 0 to try once, or acquire() to wait without a limit");
 }
 
 Hold Lock::acquire(std::uint64_t weight, std::stop_token stop) const {
     Outcome outcome = core::acquire(
         context_, with(request(weight, Patience::wait), std::nullopt, std::move(stop)));
-    if (outcome.end == End::stopped) {
-        refuse(errc::cancelled, names_.front(), "the wait was cancelled");
-    }
-    return *attempt(std::move(outcome));
+    if (outcome.end == End::stopped) refuse_to_wait_on(*names_);
+    return *attempt(std::move(outcome), *names_);
 }
 
 Attempt Lock::try_acquire(std::uint64_t weight) const {
-    return attempt(core::acquire(context_, request(weight, Patience::none)));
+    return attempt(core::acquire(context_, request(weight, Patience::none)), *names_);
 }
 
 Attempt Lock::try_acquire_for(std::uint64_t weight, std::chrono::nanoseconds patience,
                               std::stop_token stop) const {
     check_patience(patience);
     const auto kind = patience.count() == 0 ? Patience::none : Patience::wait;
-    return attempt(core::acquire(context_, with(request(weight, kind), patience, std::move(stop))));
+    auto asked = with(request(weight, kind), patience, std::move(stop));
+    return attempt(core::acquire(context_, std::move(asked)), *names_);
 }
 
 void Lock::async_acquire(std::uint64_t weight, std::optional<std::chrono::nanoseconds> patience,
@@ -171,31 +185,23 @@ void Lock::async_acquire(std::uint64_t weight, std::optional<std::chrono::nanose
     if (patience) check_patience(*patience);
     const auto kind = patience == 0ns ? Patience::none : Patience::wait;
     const bool until_stopped = !patience;
-    auto answer = [self = *this, until_stopped, done = std::move(done)](Outcome outcome) {
+    auto answer = [names = names_, until_stopped, done = std::move(done)](Outcome outcome) {
         std::exception_ptr failure;
-        Attempt attempt;
+        Attempt made;
         try {
-            if (until_stopped && outcome.end == End::stopped) {
-                refuse(errc::cancelled, self.names_.front(), "the wait was cancelled");
-            }
-            attempt = self.attempt(std::move(outcome));
+            if (until_stopped && outcome.end == End::stopped) refuse_to_wait_on(*names);
+            made = attempt(std::move(outcome), *names);
         } catch (const Error&) {
             failure = std::current_exception();
         }
-        done(std::move(failure), std::move(attempt));
+        done(std::move(failure), std::move(made));
     };
     acquire_async(context_, with(request(weight, kind), patience, std::move(stop)),
                   std::move(answer));
 }
 
-Attempt Lock::attempt(Outcome outcome) const {
-    if (outcome.end == End::failed) throw_failure(names_[outcome.failed_at], *outcome.failure);
-    if (outcome.end != End::admitted) return {};
-    return HoldState::hold(std::move(outcome.hold));
-}
-
 void Lock::refuse_second_lock() const {
-    refuse(errc::deadlock, names_.front(),
+    refuse(errc::deadlock, names_->front(),
            "this thread has locked it already and would wait for itself; unlock it first, or use a "
            "RecursiveMutex for a lock that is taken again");
 }

@@ -35,19 +35,18 @@ public:
     void async_acquire(std::uint64_t weight, std::optional<std::chrono::nanoseconds> patience,
                        OnAcquired done, std::stop_token stop) const;
 
-    const std::vector<std::string>& names() const noexcept { return names_; }
+    const std::vector<std::string>& names() const noexcept { return *names_; }
     std::uint64_t capacity() const noexcept { return capacity_; }
     bool inherited() const noexcept { return context_->inherited(); }
     [[noreturn]] void refuse_second_lock() const;
 
 private:
     Request request(std::uint64_t weight, Patience patience) const;
-    Attempt attempt(Outcome outcome) const;
     void check_weight(std::uint64_t weight) const;
     void check_patience(std::chrono::nanoseconds patience) const;
 
     std::shared_ptr<Context> context_;
-    std::vector<std::string> names_;  ///< sorted, each once
+    std::shared_ptr<const std::vector<std::string>> names_;  ///< sorted, each once
     Form form_;
     std::uint64_t capacity_;
     LockOptions options_;

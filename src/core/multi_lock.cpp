@@ -4,8 +4,9 @@
 
 namespace holdfast::inline v0 {
 
-MultiLock::MultiLock(std::unique_ptr<core::MultiLockState> state) noexcept
-    : state_(std::move(state)) {}
+MultiLock::MultiLock(const Client& client, std::vector<std::string> names, LockOptions options)
+    : state_(core::make<core::MultiLockState>(client, std::move(names), Form::mutex, all,
+                                              std::move(options))) {}
 MultiLock::~MultiLock() {
     core::destroy(state_);
 }
@@ -21,6 +22,9 @@ Attempt MultiLock::try_acquire_for(Wait patience, std::stop_token stop) {
 }
 void MultiLock::async_acquire(OnAcquired done, std::stop_token stop) {
     state_->lock.async_acquire(all, std::nullopt, std::move(done), std::move(stop));
+}
+void MultiLock::async_try_acquire_for(Wait patience, OnAcquired done, std::stop_token stop) {
+    state_->lock.async_acquire(all, patience.count(), std::move(done), std::move(stop));
 }
 Released MultiLock::release(Hold hold) noexcept {
     return hold.release();

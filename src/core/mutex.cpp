@@ -4,7 +4,9 @@
 
 namespace holdfast::inline v0 {
 
-Mutex::Mutex(std::unique_ptr<core::MutexState> state) noexcept : state_(std::move(state)) {}
+Mutex::Mutex(const Client& client, std::string name, LockOptions options)
+    : state_(core::make<core::MutexState>(client, {std::move(name)}, Form::mutex, all,
+                                          std::move(options))) {}
 Mutex::~Mutex() {
     core::destroy(state_);
 }

@@ -107,8 +107,8 @@ void acquire_async(const std::shared_ptr<Context>& context, Request request,
     request.began = context->clock().now();
     const auto pursuit =
         std::make_shared<AsyncPursuit>(context, std::move(request), std::move(done));
-    if (!must_not_wait()) return pursuit->contend();
-    // A store may take its time, and what was given back here before goes the same way: first.
+    if (!context->store().may_block()) return pursuit->contend();
+    // What was given back before goes the same way: first.
     context->renewing().post([pursuit] { pursuit->contend(); });
 }
 

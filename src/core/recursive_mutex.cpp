@@ -4,8 +4,9 @@
 
 namespace holdfast::inline v0 {
 
-RecursiveMutex::RecursiveMutex(std::unique_ptr<core::RecursiveMutexState> state) noexcept
-    : state_(std::move(state)) {}
+RecursiveMutex::RecursiveMutex(const Client& client, std::string name, LockOptions options)
+    : state_(core::make<core::RecursiveMutexState>(client, {std::move(name)}, Form::mutex, all,
+                                                   std::move(options))) {}
 RecursiveMutex::~RecursiveMutex() {
     core::destroy(state_);
 }

@@ -4,8 +4,10 @@
 
 namespace holdfast::inline v0 {
 
-Semaphore::Semaphore(std::unique_ptr<core::SemaphoreState> state) noexcept
-    : state_(std::move(state)) {}
+Semaphore::Semaphore(const Client& client, std::string name, std::uint32_t capacity,
+                     LockOptions options)
+    : state_(core::make<core::SemaphoreState>(client, {std::move(name)}, Form::permits, capacity,
+                                              std::move(options))) {}
 Semaphore::~Semaphore() {
     core::destroy(state_);
 }
@@ -21,6 +23,10 @@ Attempt Semaphore::try_acquire_for(Wait patience, std::uint32_t permits, std::st
 }
 void Semaphore::async_acquire(OnAcquired done, std::uint32_t permits, std::stop_token stop) {
     state_->lock.async_acquire(permits, std::nullopt, std::move(done), std::move(stop));
+}
+void Semaphore::async_try_acquire_for(Wait patience, OnAcquired done, std::uint32_t permits,
+                                      std::stop_token stop) {
+    state_->lock.async_acquire(permits, patience.count(), std::move(done), std::move(stop));
 }
 Released Semaphore::release(Hold hold) noexcept {
     return hold.release();

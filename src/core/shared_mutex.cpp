@@ -8,8 +8,9 @@ namespace {
 constexpr std::uint64_t one_share = 1;
 }
 
-SharedMutex::SharedMutex(std::unique_ptr<core::SharedMutexState> state) noexcept
-    : state_(std::move(state)) {}
+SharedMutex::SharedMutex(const Client& client, std::string name, LockOptions options)
+    : state_(core::make<core::SharedMutexState>(client, {std::move(name)}, Form::read_write, all,
+                                                std::move(options))) {}
 SharedMutex::~SharedMutex() {
     core::destroy(state_);
 }
@@ -53,6 +54,11 @@ void SharedMutex::unlock_shared() noexcept {
 const Hold& SharedMutex::hold() const noexcept {
     return state_->guarded.hold();
 }
+const Hold& SharedMutex::shared_hold() const noexcept {
+    static const auto& none = *new Hold;
+    const Hold* const reader = state_->reader_here();
+    return reader != nullptr ? *reader : none;
+}
 
 Hold SharedMutex::acquire(std::stop_token stop) {
     state_->refuse_if_here();
@@ -67,6 +73,9 @@ Attempt SharedMutex::try_acquire_for(Wait patience, std::stop_token stop) {
 void SharedMutex::async_acquire(OnAcquired done, std::stop_token stop) {
     state_->lock.async_acquire(all, std::nullopt, std::move(done), std::move(stop));
 }
+void SharedMutex::async_try_acquire_for(Wait patience, OnAcquired done, std::stop_token stop) {
+    state_->lock.async_acquire(all, patience.count(), std::move(done), std::move(stop));
+}
 Hold SharedMutex::acquire_shared(std::stop_token stop) {
     return state_->lock.acquire(one_share, std::move(stop));
 }
@@ -78,6 +87,10 @@ Attempt SharedMutex::try_acquire_shared_for(Wait patience, std::stop_token stop)
 }
 void SharedMutex::async_acquire_shared(OnAcquired done, std::stop_token stop) {
     state_->lock.async_acquire(one_share, std::nullopt, std::move(done), std::move(stop));
+}
+void SharedMutex::async_try_acquire_shared_for(Wait patience, OnAcquired done,
+                                               std::stop_token stop) {
+    state_->lock.async_acquire(one_share, patience.count(), std::move(done), std::move(stop));
 }
 
 const std::string& SharedMutex::name() const noexcept {

@@ -99,6 +99,11 @@ public:
     /// refuse to tell is a finding too.
     virtual Result<Examination> examine() { return Examination{}; }
 
+    /// Whether a verb may keep its caller for longer than a moment before it returns: because it
+    /// works on the caller's own thread, and other processes may be in its way. Then whoever must
+    /// not wait leaves it to another thread.
+    virtual bool may_block() const noexcept { return false; }
+
     /// A new descriptor that keeps this client from being taken for dead until it is closed, also
     /// when this process has ended; the one with that pid will have it. -1 where nothing but a
     /// lease tells.

@@ -253,6 +253,34 @@ std::optional<std::chrono::milliseconds> StoreUrl::duration(std::string_view par
     return count * *unit;
 }
 
+void StoreUrl::complete(const ConnectionOptions& connection) {
+    const auto refuse_twice = [this](std::string_view what) {
+        refuse_url(shown + ": the store's URL and the connection options both say " +
+                   std::string(what) + "; let one of them say it");
+    };
+    const auto add_text = [&](std::string_view name, const std::optional<std::string>& value) {
+        if (!value) return;
+        if (!parameters.emplace(name, *value).second) refuse_twice(name);
+    };
+    const auto add_time = [&](std::string_view name,
+                              std::optional<std::chrono::milliseconds> value) {
+        if (value) add_text(name, std::to_string(value->count()) + "ms");
+    };
+    if (connection.user) {
+        if (!std::exchange(user, *connection.user).empty()) refuse_twice("the user");
+    }
+    if (connection.password) {
+        const bool twice = !password.empty() || parameters.contains("password_file");
+        password = *connection.password;
+        if (twice) refuse_twice("the password");
+    }
+    add_text("tls_ca", connection.tls_ca);
+    add_text("tls_cert", connection.tls_cert);
+    add_text("tls_key", connection.tls_key);
+    add_time("connect_timeout", connection.connect_timeout);
+    add_time("request_timeout", connection.request_timeout);
+}
+
 void StoreUrl::refuse_server(std::string_view form) const {
     if (hosts.empty() && user.empty() && password.empty()) return;
     refuse_url(scheme + ": this store has no server, but its URL names one; write it as " +

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <holdfast/export.hpp>
+#include <holdfast/options.hpp>
 
 namespace holdfast::inline v0 {
 
@@ -47,6 +48,10 @@ struct HOLDFAST_EXPORT StoreUrl {
 
     /// The text of a parameter, if it was given.
     std::optional<std::string> text(std::string_view parameter) const;
+
+    /// Adds what is said elsewhere. Throws Error with errc::bad_configuration when it is in the URL
+    /// too.
+    void complete(const ConnectionOptions& connection);
 
     /// For a store that has no server: throws Error with errc::bad_configuration when the URL names
     /// one, and says in which form it should be.

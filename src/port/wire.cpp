@@ -204,7 +204,11 @@ void Wire::turn(std::optional<Moment> until, Due&) {
     if (poll(&interrupted, 1, poll_timeout(until)) > 0) take_interrupt();
 }
 
-Wire::Interest::~Interest() = default;
+Wire::Interest::~Interest() {
+    if (!counts_) return;
+    const std::lock_guard guard(counts_->mutex);
+    --counts_->interests;
+}
 
 void Wire::start_pump() {
     if (pump_.joinable() || state_->closed || !needs_pump()) return;
@@ -221,11 +225,7 @@ Wire::Interest Wire::interest() {
     start_pump();
     ++state_->interests;
     pass_on(*state_);
-    const auto uncount = [state = state_](void*) {
-        const std::lock_guard uncount_guard(state->mutex);
-        --state->interests;
-    };
-    return Interest(std::shared_ptr<void>(state_.get(), uncount));
+    return Interest(state_);
 }
 
 void Wire::pump(const std::shared_ptr<State>& state) {

@@ -39,6 +39,8 @@ HOLDFAST_EXPORT void refuse_inside_callback();
 /// but somebody expects callbacks (an Interest), a pump thread leads.
 /// The base class does no I/O: it serves a store whose callbacks come from its callers alone.
 class HOLDFAST_EXPORT Wire {
+    struct State;
+
 public:
     Wire();
     virtual ~Wire();
@@ -72,13 +74,13 @@ public:
     class Interest {
     public:
         Interest(Interest&&) noexcept = default;
-        Interest& operator=(Interest&&) noexcept = default;
+        Interest& operator=(Interest&&) = delete;
         ~Interest();
 
     private:
         friend class Wire;
-        explicit Interest(std::shared_ptr<void> counted) : counted_(std::move(counted)) {}
-        std::shared_ptr<void> counted_;
+        explicit Interest(std::shared_ptr<State> counts) : counts_(std::move(counts)) {}
+        std::shared_ptr<State> counts_;
     };
     Interest interest();
 

@@ -184,8 +184,9 @@ std::string prefix_in_store(std::string_view url) {
     return prefix_of(parsed, checked_scheme_of(parsed));
 }
 
-OpenedStore open_store(std::string_view url) {
-    const StoreUrl parsed = parse_or_default(url);
+OpenedStore open_store(std::string_view url, const ConnectionOptions& connection) {
+    StoreUrl parsed = parse_or_default(url);
+    parsed.complete(connection);
     const Scheme scheme = checked_scheme_of(parsed);
     return {.store = scheme.open(parsed), .prefix = prefix_of(parsed, scheme), .url = parsed.shown};
 }

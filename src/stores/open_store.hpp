@@ -14,10 +14,10 @@ struct OpenedStore {
     std::string url;     ///< without its password
 };
 
-/// The store that a URL names; an empty one names the embedded store. Throws Error with
-/// errc::bad_configuration for an unknown scheme or parameter, listing the known ones, and
-/// whatever the store itself throws.
-OpenedStore open_store(std::string_view url);
+/// The store that a URL names; an empty one names the embedded store. `connection` says what the
+/// URL leaves out. Throws Error with errc::bad_configuration for an unknown scheme or parameter,
+/// listing the known ones, and whatever the store itself throws.
+OpenedStore open_store(std::string_view url, const ConnectionOptions& connection = {});
 
 /// The statements that make what its store needs in a database: see holdfast/upkeep.hpp. Opens
 /// nothing. Throws as open_store() does of a URL.

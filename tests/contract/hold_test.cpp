@@ -197,6 +197,14 @@ TEST_P(HoldOf, AnEmptyAttemptHasNoValue) {
 class Counting : public Observer {
 public:
     void waiting(std::string_view resource) override { note("waiting " + std::string(resource)); }
+    void wait_ended(std::string_view resource, WaitEnd how,
+                    std::chrono::nanoseconds waited) override {
+        EXPECT_GE(waited, 0ns);
+        note((how == WaitEnd::admitted ? "waited " : "gave up ") + std::string(resource));
+    }
+    void renewed(std::string_view resource, std::uint64_t) override {
+        note("renewed " + std::string(resource));
+    }
     void acquired(std::string_view resource, std::uint64_t fence,
                   std::chrono::nanoseconds waited) override {
         EXPECT_GT(fence, 0U);
@@ -239,7 +247,12 @@ TEST_P(HoldOf, AnObserverIsToldOfEveryStep) {
     waiter.join();
     EXPECT_EQ(observer->times("acquired orders"), 2);
     EXPECT_EQ(observer->times("released orders"), 2);
+    EXPECT_EQ(observer->times("waited orders"), 1);
     auto third = mutex.acquire();
+    EXPECT_TRUE(await([&] { return observer->times("renewed orders") >= 1; }));
+    const auto busy = mutex.try_acquire_for(20ms);
+    EXPECT_FALSE(busy);
+    EXPECT_EQ(observer->times("gave up orders"), observer->times("waiting orders") - 1);
     break_holders("orders");
     EXPECT_TRUE(await([&] { return observer->times("lost orders") == 1; }));
     third.release();
@@ -396,6 +409,37 @@ TEST_P(Asynchronous, AFailureReachesTheCallback) {
     mutex.async_acquire(answer.done());
     ASSERT_TRUE(answer.here());
     EXPECT_EQ(answer.failure, errc::conflict);
+}
+
+TEST_P(Asynchronous, WhatIsGivenBackUnwaitedIsFreeForWhatIsAskedForNext) {
+    auto mutex = client_.mutex("orders");
+    std::atomic<int> left{50};
+    std::atomic<int> busy{0};
+    std::function<void()> next = [&] {
+        mutex.async_try_acquire_for(0s, [&](const std::exception_ptr& failure, Attempt attempt) {
+            if (failure || !attempt) ++busy;
+            attempt = {};
+            if (--left > 0) next();
+        });
+    };
+    next();
+    ASSERT_TRUE(await([&] { return left == 0; }));
+    EXPECT_EQ(busy, 0);
+    EXPECT_TRUE(await([&] { return client_.inspect().empty(); }));
+}
+
+TEST_P(Asynchronous, AReleaseIsCalledBackAndLetsTheNextOneIn) {
+    auto mutex = client_.mutex("orders");
+    Hold hold = another_client().mutex("orders").acquire();
+    Answer answer;
+    mutex.async_acquire(answer.done());
+    ASSERT_TRUE(await_waiters("orders", 1));
+    std::promise<Released> how;
+    hold.async_release([&](Released released) { how.set_value(released); });
+    EXPECT_EQ(how.get_future().get(), Released::in_time);
+    ASSERT_TRUE(answer.here());
+    const auto attempt = answer.future.get();
+    EXPECT_TRUE(attempt);
 }
 
 TEST_P(Asynchronous, ACallbackMayAcquireAgain) {

@@ -34,6 +34,7 @@ public:
         return inner_->watch(ticket, std::move(line_moved));
     }
     Capabilities capabilities() const override { return inner_->capabilities(); }
+    bool may_block() const noexcept override { return inner_->may_block(); }
     Wire& wire() override { return inner_->wire(); }
     const std::string& description() const override { return inner_->description(); }
 

@@ -145,6 +145,8 @@ public:
     Result<Examination> examine() override {
         return Examination{.findings = findings_in(client_->folder())};
     }
+    /// For a process that was stopped inside a transaction.
+    bool may_block() const noexcept override { return true; }
     int share_life(int pid) override { return client_->share_pulse(pid); }
     Wire& wire() override { return client_->station(); }
     const std::string& description() const override { return client_->folder().description(); }

@@ -107,6 +107,37 @@ TEST(StoreUrl, RefusesWhatIsNoUrl) {
     EXPECT_THAT(refusal_of("local:///a%2"), HasSubstr("write a plain % as %25"));
 }
 
+TEST(StoreUrl, IsCompletedByWhatIsSaidElsewhere) {
+    StoreUrl url = parse_store_url("rediss://db?prefix=a/");
+    url.complete({.user = "me",
+                  .password = "s3cret/@",
+                  .tls_ca = "ca.pem",
+                  .request_timeout = std::chrono::milliseconds{250}});
+    EXPECT_EQ(url.user, "me");
+    EXPECT_EQ(url.password, "s3cret/@");
+    EXPECT_EQ(url.text("tls_ca"), "ca.pem");
+    EXPECT_EQ(url.duration("request_timeout"), std::chrono::milliseconds{250});
+    EXPECT_EQ(url.shown, "rediss://db?prefix=a/");
+}
+
+TEST(StoreUrl, IsNotToldTheSameTwice) {
+    const auto completed = [](const char* text, const ConnectionOptions& connection) {
+        StoreUrl url = parse_store_url(text);
+        url.complete(connection);
+    };
+    EXPECT_THROW(completed("redis://me@db", {.user = "you"}), Error);
+    EXPECT_THROW(completed("redis://:old@db", {.password = "new"}), Error);
+    EXPECT_THROW(completed("redis://db?password_file=f", {.password = "new"}), Error);
+    EXPECT_THROW(completed("rediss://db?tls_ca=a", {.tls_ca = "b"}), Error);
+    try {
+        completed("redis://:old@db", {.password = "new"});
+    } catch (const Error& error) {
+        const std::string sentence = error.what();
+        EXPECT_EQ(sentence.find("old"), std::string::npos);
+        EXPECT_EQ(sentence.find("new"), std::string::npos);
+    }
+}
+
 TEST(StoreUrl, AParameterIsGivenOnce) {
     EXPECT_THAT(refusal_of("local:?mode=0600&mode=0660"),
                 AllOf(HasSubstr("mode"), HasSubstr("twice")));

@@ -1,0 +1,265 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <holdfast/holdfast.hpp>
+
+#include "core/pursuit.hpp"
+#include "stores/memory/memory_store.hpp"
+#include "support/client_of_store.hpp"
+#include "support/passing_store.hpp"
+#include "support/suite.hpp"
+#include "support/temporary_folder.hpp"
+
+/// Holds that are given back without waiting for the store.
+namespace holdfast::core {
+namespace {
+
+/// Remembers by which threads it was asked to let a contender go, and how often; answers that as it
+/// is told to.
+class LeavingStore final : public test::PassingStore {
+public:
+    enum class Answer { at_once, never, failure, failure_once };
+
+    LeavingStore() : PassingStore(memory::open_memory(std::string{})) {}
+
+    Pending<Standing> leave(const Ticket& ticket) override {
+        left_on = std::this_thread::get_id();
+        const int before = leaves++;
+        switch (answer.load()) {
+            case Answer::at_once:
+                break;
+            case Answer::never:
+                return never<Standing>();
+            case Answer::failure_once:
+                if (before > 0) break;
+                [[fallthrough]];
+            case Answer::failure:
+                return Failure{errc::unreachable, Effect::unknown, "failed on purpose"};
+        }
+        return inner().leave(ticket);
+    }
+    bool may_block() const noexcept override { return blocks; }
+
+    std::atomic<Answer> answer{Answer::at_once};
+    std::atomic<bool> blocks{false};
+    std::atomic<int> leaves{0};
+    std::atomic<std::thread::id> left_on{};
+};
+
+using Answer = LeavingStore::Answer;
+
+class AnUnwaitedRelease : public testing::Test {
+protected:
+    Request request(const std::string& resource, std::chrono::milliseconds lease = 10s) {
+        return {.contenders = {{.resource = resource,
+                                .nonce = context_->next_nonce(),
+                                .owner = "somebody",
+                                .lease = lease}}};
+    }
+    Hold acquired(const std::string& resource) {
+        return HoldState::hold(acquire(context_, request(resource)).hold);
+    }
+    Hold acquired_asynchronously(const std::string& resource) {
+        std::promise<std::shared_ptr<HoldState>> made;
+        acquire_async(context_, request(resource),
+                      [&](Outcome outcome) { made.set_value(std::move(outcome.hold)); });
+        return HoldState::hold(made.get_future().get());
+    }
+    bool nobody_is_left() { return store_->inner().inspect({}).get().value().empty(); }
+
+    std::shared_ptr<LeavingStore> store_ = std::make_shared<LeavingStore>();
+    std::shared_ptr<Context> context_ = test::client_of({.store = store_, .goodbye = 0ms});
+};
+
+TEST_F(AnUnwaitedRelease, SaysHowItWentOnAnotherThread) {
+    Hold hold = acquired("a");
+    std::promise<Released> how;
+    std::atomic<std::thread::id> told_on;
+    hold.async_release([&](Released released) {
+        told_on = std::this_thread::get_id();
+        how.set_value(released);
+    });
+    EXPECT_EQ(how.get_future().get(), Released::in_time);
+    EXPECT_NE(told_on.load(), std::this_thread::get_id());
+    EXPECT_FALSE(hold.held());
+    EXPECT_EQ(hold.release(), Released::in_time);
+    EXPECT_EQ(store_->leaves, 1);
+}
+
+TEST_F(AnUnwaitedRelease, SaysThatTheLeaseHadEnded) {
+    Hold hold = acquired("a");
+    const auto lines = store_->inner().inspect("a").get();
+    ASSERT_TRUE(store_->inner().leave(lines.value().front().holders.front().ticket).get().ok());
+    std::promise<Released> how;
+    hold.async_release([&](Released released) { how.set_value(released); });
+    EXPECT_EQ(how.get_future().get(), Released::too_late);
+}
+
+TEST_F(AnUnwaitedRelease, ThatFailsIsToldAndDoneInTheBackground) {
+    store_->answer = Answer::failure_once;
+    Hold hold = acquired("a");
+    std::promise<Released> how;
+    hold.async_release([&](Released released) { how.set_value(released); });
+    EXPECT_EQ(how.get_future().get(), Released::unknown);
+    EXPECT_TRUE(await([&] { return nobody_is_left(); }));
+}
+
+TEST_F(AnUnwaitedRelease, IsSentByWhoeverReleasesUnlessThatCouldBlock) {
+    Hold hold = acquired("a");
+    hold.async_release();
+    EXPECT_EQ(store_->left_on.load(), std::this_thread::get_id());
+    store_->blocks = true;
+    Hold other = acquired("b");
+    other.async_release();
+    ASSERT_TRUE(await([&] { return store_->leaves == 2; }));
+    EXPECT_NE(store_->left_on.load(), std::this_thread::get_id());
+}
+
+TEST_F(AnUnwaitedRelease, TellsEachOfManyWhoAskAndSendsOneLeave) {
+    Hold hold = acquired("a");
+    std::atomic<int> told{0};
+    std::atomic<int> in_time{0};
+    {
+        std::vector<std::jthread> threads;
+        for (int i = 0; i < 8; ++i) {
+            threads.emplace_back([&] {
+                hold.async_release([&](Released how) {
+                    if (how == Released::in_time) ++in_time;
+                    ++told;
+                });
+            });
+        }
+    }
+    EXPECT_TRUE(await([&] { return told == 8; }));
+    EXPECT_GE(in_time, 1);
+    EXPECT_EQ(store_->leaves, 1);
+}
+
+TEST_F(AnUnwaitedRelease, LetsWhoeverReleasesMeanwhileGoOn) {
+    store_->answer = Answer::never;
+    Hold hold = acquired("a");
+    hold.async_release();
+    EXPECT_EQ(hold.release(), Released::unknown);
+    EXPECT_EQ(store_->leaves, 1);
+}
+
+TEST_F(AnUnwaitedRelease, IsWhatTheEndOfAnAsynchronousHoldIs) {
+    store_->answer = Answer::never;
+    const Moment began = BootClock::now();
+    { const Hold hold = acquired_asynchronously("a"); }
+    EXPECT_LT(BootClock::now() - began, 3s) << "a third of its lease is waited for otherwise";
+    EXPECT_EQ(store_->leaves, 1);
+}
+
+TEST_F(AnUnwaitedRelease, OfAHoldThatHoldsNothingIsUnknownAtOnce) {
+    Hold hold = acquired("a");
+    const Hold other = std::move(hold);
+    auto how = Released::in_time;
+    hold.async_release([&](Released released) { how = released; });  // NOLINT: moved from
+    EXPECT_EQ(how, Released::unknown);
+    EXPECT_TRUE(other.held());
+    EXPECT_FALSE(Hold().held());
+    EXPECT_EQ(Hold().fence(), 0U);
+}
+
+TEST_F(AnUnwaitedRelease, IsToldAlsoWhenNobodyHasTheClientAnyMore) {
+    std::promise<Released> how;
+    Hold hold = acquired("a");
+    context_.reset();
+    std::exchange(hold, {}).async_release([&](Released released) { how.set_value(released); });
+    EXPECT_EQ(how.get_future().get(), Released::in_time);
+}
+
+TEST_F(AnUnwaitedRelease, OfSeveralSaysTheWorst) {
+    Request both = request("a");
+    both.contenders.push_back(request("b").contenders.front());
+    Hold hold = HoldState::hold(acquire(context_, std::move(both)).hold);
+    const auto lines = store_->inner().inspect("b").get();
+    ASSERT_TRUE(store_->inner().leave(lines.value().front().holders.front().ticket).get().ok());
+    std::promise<Released> how;
+    hold.async_release([&](Released released) { how.set_value(released); });
+    EXPECT_EQ(how.get_future().get(), Released::too_late);
+    EXPECT_TRUE(nobody_is_left());
+}
+
+TEST_F(AnUnwaitedRelease, InAForkedChildTouchesNothing) {
+    Hold hold = acquired("a");
+    const pid_t child = fork();
+    if (child == 0) {
+        auto how = Released::in_time;
+        hold.async_release([&](Released released) { how = released; });
+        _exit(how == Released::unknown ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EXPECT_TRUE(hold.held());
+    EXPECT_EQ(store_->leaves, 0);
+}
+
+TEST_F(AnUnwaitedRelease, RacesRenewalsAndLeavesNobodyInLine) {
+    std::atomic<int> left{4 * 200};
+    std::function<void(int)> next = [&](int number) {
+        acquire_async(context_, request(std::to_string(number), 100ms), [&, number](Outcome got) {
+            ASSERT_TRUE(got.hold);
+            // As long as a third of its lease, when it is renewed.
+            context_->renewing().at(
+                BootClock::now() + std::chrono::microseconds{33'000 + left % 7 * 150},
+                [&, number, hold = HoldState::hold(std::move(got.hold))]() mutable {
+                    hold = {};
+                    if (--left > 0) next(number);
+                });
+        });
+    };
+    for (int i = 0; i < 20; ++i) next(i);
+    ASSERT_TRUE(await([&] { return left <= -19; }));
+    EXPECT_TRUE(await([&] { return nobody_is_left(); }));
+}
+
+/// What follows on the same name: by URL, for there it depends on the store.
+class AfterAnUnwaitedRelease : public testing::TestWithParam<std::string> {
+protected:
+    std::string url() const {
+        return GetParam() == "local" ? "local://" + folder_.path().string() : "memory:after";
+    }
+
+    test::TemporaryFolder folder_;
+};
+
+TEST_P(AfterAnUnwaitedRelease, WhatIsAskedForAsynchronouslyComesBehindIt) {
+    const auto client = connect(url());
+    auto mutex = client.mutex("orders");
+    std::atomic<int> left{500};
+    std::atomic<int> busy{0};
+    std::function<void()> next = [&] {
+        mutex.async_try_acquire_for(0s, [&](const std::exception_ptr& failure, Attempt hold) {
+            if (failure || !hold) ++busy;
+            hold = {};
+            if (--left > 0) next();
+        });
+    };
+    next();
+    ASSERT_TRUE(await([&] { return left == 0; }));
+    EXPECT_EQ(busy, 0);
+}
+
+TEST_P(AfterAnUnwaitedRelease, TheEndOfTheClientDoesNotLoseIt) {
+    for (int i = 0; i < 20; ++i) {
+        {
+            const auto client = connect(url());
+            std::promise<Attempt> made;
+            client.mutex("orders").async_acquire(
+                [&](const std::exception_ptr&, Attempt hold) { made.set_value(std::move(hold)); });
+            const auto hold = made.get_future().get();
+            ASSERT_TRUE(hold);
+        }
+        const auto next = connect(url()).mutex("orders").try_acquire_for(10s);
+        EXPECT_TRUE(next) << "a third of a lease later somebody would look again";
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(On, AfterAnUnwaitedRelease, testing::Values("memory", "local"),
+                         [](const auto& one) { return one.param; });
+
+}  // namespace
+}  // namespace holdfast::core

@@ -302,7 +302,10 @@ private:
             }
         }
         for (std::size_t slot = 0; slot < hash_slots; ++slot) {
-            if (unnamed[slot]) owners_[slot] = nullptr;
+            if (!unnamed[slot]) continue;
+            owners_[slot] = nullptr;
+            // Who is given it next need not have a later epoch.
+            owner_epochs_[slot] = 0;
         }
         common_.lobby.connected();
         leave_those_without_slots(due);

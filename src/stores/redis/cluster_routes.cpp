@@ -1,10 +1,7 @@
 #include <algorithm>
-#include <charconv>
-#include <map>
-#include <sstream>
-#include <string_view>
 #include <utility>
 
+#include "stores/redis/cluster_map.hpp"
 #include "stores/redis/failures.hpp"
 #include "stores/redis/hash_slot.hpp"
 #include "stores/redis/routes.hpp"
@@ -41,55 +38,6 @@ constexpr auto time_of_parting = 1s;
 constexpr int most_redirections = 5;
 /// That of a request without a key: any node will do.
 constexpr std::uint16_t no_slot = hash_slots;
-
-std::vector<Command> question() {
-    std::vector<Command> commands;
-    commands.push_back({"CLUSTER", "INFO"});
-    commands.push_back({"CLUSTER", "SLOTS"});
-    commands.push_back({"CLUSTER", "NODES"});
-    return commands;
-}
-
-/// In what CLUSTER INFO answers: lines "name:value".
-std::optional<std::uint64_t> epoch_in(std::string_view info) {
-    constexpr std::string_view name = "cluster_current_epoch:";
-    const std::size_t found = info.find(name);
-    if (found == std::string_view::npos) return std::nullopt;
-    std::uint64_t epoch = 0;
-    const char* const digits = info.data() + found + name.size();
-    const auto error = std::from_chars(digits, info.data() + info.size(), epoch).ec;
-    return error == std::errc{} ? std::optional(epoch) : std::nullopt;
-}
-
-/// By the number of a node, its own epoch, in what CLUSTER NODES answers: lines of "number address
-/// flags master ping pong epoch ...".
-std::map<std::string, std::uint64_t> epochs_in(const Reply& nodes) {
-    std::map<std::string, std::uint64_t> epochs;
-    std::istringstream lines(nodes.is_error() ? std::string() : nodes.text);
-    for (std::string line; std::getline(lines, line);) {
-        std::istringstream words(line);
-        std::string number, other;
-        std::uint64_t epoch = 0;
-        words >> number >> other >> other >> other >> other >> other >> epoch;
-        if (words) epochs[number] = epoch;
-    }
-    return epochs;
-}
-
-/// [host, port, number, ...]. Without a name, or an unknown one: at the node that was asked.
-Host host_in(const Reply& node, const std::string& asked) {
-    if (node.elements.size() < 2) return {};
-    const std::string& name = node.elements[0].text;
-    return {name.empty() || name == "?" ? asked : name,
-            static_cast<std::uint16_t>(node.elements[1].integer)};
-}
-
-/// One row of what CLUSTER SLOTS answers: [first, last, master, replica...].
-bool is_row(const Reply& row) {
-    return row.elements.size() >= 3 && row.elements[0].integer >= 0 &&
-           row.elements[0].integer <= row.elements[1].integer &&
-           row.elements[1].integer < hash_slots && row.elements[2].elements.size() >= 2;
-}
 
 class ClusterRoutes final : public Routes {
 public:
@@ -248,8 +196,8 @@ private:
     }
 
     void ask(const Host& host, Moment now) {
-        informants_.push_back(std::make_unique<Informant>(common_.servers.node.at(host), question(),
-                                                          "", common_.resolved));
+        informants_.push_back(std::make_unique<Informant>(
+            common_.servers.node.at(host), question_about_cluster(), "", common_.resolved));
         informants_.back()->ask(now);
     }
 
@@ -270,39 +218,33 @@ private:
             why_not_ = told.failure();
             return;
         }
-        const Reply& slots = told.value()[1];
-        const auto epoch = epoch_in(told.value()[0].text);
-        if (slots.is_error() || !epoch) {
-            why_not_ = refusal_of(slots.text, informant.address());
-        } else if (*epoch >= epoch_) {
-            epoch_ = *epoch;
+        const auto map = cluster_map_in(told.value(), informant.address().host);
+        if (!map) {
+            why_not_ = refusal_of(told.value()[1].text, informant.address());
+        } else if (map->epoch >= epoch_) {
+            epoch_ = map->epoch;
             if (!accepted_) accepted_ = now;
-            use(slots, epochs_in(told.value()[2]), informant.address().host, due);
+            use(*map, due);
         }
     }
 
-    void use(const Reply& slots, const std::map<std::string, std::uint64_t>& epochs,
-             const std::string& asked, Due& due) {
-        std::vector<bool> unnamed(hash_slots, true);
+    void use(const ClusterMap& map, Due& due) {
+        std::vector<bool> named(hash_slots, false);
         replicas_.clear();
-        for (const Reply& row : slots.elements) {
-            if (!is_row(row)) continue;
-            const Reply& named = row.elements[2];
-            Node& master = node_at(host_in(named, asked));
-            const auto epoch =
-                named.elements.size() > 2 ? epochs.find(named.elements[2].text) : epochs.end();
-            for (auto slot = row.elements[0].integer; slot <= row.elements[1].integer; ++slot) {
-                const auto at = static_cast<std::size_t>(slot);
-                unnamed[at] = false;
-                own(at, master, epoch == epochs.end() ? 0 : epoch->second);
+        for (const ClusterMap::Row& row : map.rows) {
+            Node& master = node_at(row.master);
+            for (std::size_t slot = row.first; slot <= row.last; ++slot) {
+                named[slot] = true;
+                own(slot, master, row.epoch);
             }
-            master.knows_of_replicas(row.elements.size() - 3);
-            for (std::size_t i = 3; i < row.elements.size(); ++i) {
-                replicas_.push_back(host_in(row.elements[i], asked));
-            }
+            master.knows_of_replicas(row.replicas.size());
+            replicas_.insert(replicas_.end(), row.replicas.begin(), row.replicas.end());
         }
         for (std::size_t slot = 0; slot < hash_slots; ++slot) {
-            if (unnamed[slot]) owners_[slot] = nullptr;
+            if (named[slot]) continue;
+            owners_[slot] = nullptr;
+            // Who is given it next need not have a later epoch.
+            owner_epochs_[slot] = 0;
         }
         common_.lobby.connected();
         leave_those_without_slots(due);

@@ -16,7 +16,7 @@ namespace {
 /// So long a round waits for replicas. What was answered meanwhile waits for the next one.
 constexpr auto round_time = 200ms;
 /// How long a server that has no time just now is left alone.
-constexpr auto passing_trouble = 50ms;
+constexpr auto time_when_busy = 50ms;
 /// Role, write and wait.
 constexpr std::size_t answers_of_round = 3;
 
@@ -89,7 +89,7 @@ std::optional<Failure> Confirmer::end_round(Due& due) {
     const auto refused = std::ranges::find_if(answers, &Reply::is_error);
     if (refused != answers.end()) {
         if (!is_passing(refused->text)) return trouble_with(refused->text);
-        next_round_ = BootClock::now() + passing_trouble;
+        next_round_ = BootClock::now() + time_when_busy;
         confirmations_.not_confirmed();
         return std::nullopt;
     }

@@ -266,7 +266,7 @@ private:
         teller.dismiss();
         next_look_ = {};
         std::erase_if(deposed_, [&](const Deposed& one) {
-            return one.teller == &teller && one.host == told->to;
+            return one.teller == &teller && (one.host == told->to || one.host == told->from);
         });
         Deposed deposed{told->from, epoch_, &teller, now + switch_time};
         for (const Named& one : named_) {

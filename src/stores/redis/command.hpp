@@ -54,6 +54,9 @@ private:
     std::size_t keys_together_ = 0;
 };
 
+/// What tells one process of a server from the next: so many hexadecimal digits.
+inline constexpr std::size_t run_digits = 40;
+
 /// One request to the server.
 class Command {
 public:
@@ -70,6 +73,8 @@ public:
     Command& operator<<(const Nonce& nonce);
     /// One word, of two parts.
     Command& join(std::string_view first, std::string_view second);
+    /// The next word is the run of the server that it goes to, which is known there alone.
+    Command& with_run();
 
     /// Null when it runs none.
     const Script* script() const noexcept { return script_; }
@@ -84,6 +89,9 @@ public:
     }
     /// Nought: its reply makes nobody a holder.
     std::size_t numbers_each() const noexcept { return numbers_each_; }
+
+    /// It is about to be sent to this run of a server. Does nothing when no word is for that.
+    void sign(std::string_view run);
 
     void append_to(std::string& bytes) const;
     /// Its words, without those that name the script.
@@ -110,6 +118,7 @@ private:
     // Where they begin and end.
     std::size_t keys_begin_ = 0;
     std::size_t keys_end_ = 0;
+    std::optional<std::size_t> run_begins_ = std::nullopt;
     // These words, as they are sent. By pointer, for a string that grows word by word is most of
     // what there is to do for a request.
     std::unique_ptr<char[]> bytes_;

@@ -33,7 +33,9 @@ std::vector<Command> greeting_of(const Address& address, Node::Part part) {
 /// Ends with what tells one process of the server from the next, where replicas must confirm.
 std::vector<Command> asking_greeting_of(const Address& address, Node::Part part) {
     auto greeting = greeting_of(address, part);
-    if (address.replicas != Replicas::none) greeting.push_back({"INFO", "server"});
+    const bool names_its_process =
+        address.replicas != Replicas::none || part == Node::Part::independent;
+    if (names_its_process) greeting.push_back({"INFO", "server"});
     return greeting;
 }
 
@@ -122,6 +124,7 @@ std::size_t Node::encode_group(std::size_t first, std::string& bytes) {
     for (std::size_t i = 0; i < size; ++i) {
         Command& command = outbox[first + i]->command;
         command.go_by(way);
+        if (part_ == Part::independent) command.sign(run_);
         group_.push_back(&command);
     }
     const Command& leader = *group_.front();
@@ -209,6 +212,7 @@ std::optional<Failure> Node::advance(Moment now) {
     if (!requests_.ready()) {
         failure = requests_.advance(now);
         if (!failure && requests_.ready()) failure = objection_to(requests_);
+        if (!failure && requests_.ready()) failure = objection_to_run();
     }
     if (!failure && confirmer_) failure = advance_confirmer(now);
     return failure;
@@ -235,6 +239,20 @@ std::optional<Failure> Node::objection_to_pair() const {
                        "confirm; use the address of one server"};
 }
 
+/// What is learnt of an independent node counts for one process of it alone.
+std::optional<Failure> Node::objection_to_run() const {
+    if (part_ != Part::independent) return std::nullopt;
+    if (run_in(requests_.greeted().back()).size() == run_digits) return std::nullopt;
+    return Failure{errc::bad_configuration, Effect::none,
+                   address_.shown() +
+                       ": it does not say which process it is (run_id in INFO server); use the "
+                       "address of a Redis server, and nothing between"};
+}
+
+std::string_view Node::run() const noexcept {
+    return is_connected() ? std::string_view(run_) : std::string_view();
+}
+
 void Node::knows_of_replicas(std::size_t count) noexcept {
     if (confirmer_) confirmer_->knows_of(count);
 }
@@ -251,7 +269,7 @@ void Node::connect(Moment now, Listening& listening, Due& due) {
 }
 
 std::optional<Failure> Node::objection_to(const Link& link) const {
-    if (part_ == Part::any) return std::nullopt;
+    if (part_ != Part::master) return std::nullopt;
     // Behind what every greeting begins with.
     const Reply& role = link.greeted()[entering(address_).size()];
     if (is_masters(role)) return std::nullopt;
@@ -262,6 +280,7 @@ std::optional<Failure> Node::objection_to(const Link& link) const {
 
 void Node::connected(Listening& listening, Due& due) {
     conversation_.connected();
+    if (part_ == Part::independent) run_ = run_in(requests_.greeted().back());
     if (!pushes_.tracked || !pushes_link_.ready()) return;
     // What the last connection had read is tracked no more.
     track();

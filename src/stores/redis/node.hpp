@@ -50,7 +50,11 @@ public:
     using Lock = std::unique_lock<std::mutex>;
     using Due = net::Due;
     /// What a server has to be, by what it says itself on each new connection.
-    enum class Part : std::uint8_t { any, master };
+    enum class Part : std::uint8_t {
+        any,
+        master,
+        independent,  ///< it must say which process it is, for requests that name that
+    };
     struct TurnedAway {
         Node* node;
         std::unique_ptr<Request> request;
@@ -73,6 +77,8 @@ public:
     bool is_connected() const noexcept {
         return requests_.ready() && (!confirmer_ || confirmer_->link().ready());
     }
+    /// Which process it is, of an independent one that is connected; else empty.
+    std::string_view run() const noexcept;
     bool is_idle() const noexcept {
         return conversation_.is_idle() && (!confirmer_ || confirmer_->is_idle());
     }
@@ -142,6 +148,7 @@ private:
     std::optional<Failure> advance_confirmer(Moment now);
     std::optional<Failure> objection_to(const Link& link) const;
     std::optional<Failure> objection_to_pair() const;
+    std::optional<Failure> objection_to_run() const;
     void forget_flight();
     bool may_encode() const;
     void encode_outbox(std::string& bytes);
@@ -167,6 +174,7 @@ private:
     const Part part_;
 
     Link requests_;
+    std::string run_ = {};  ///< of an independent one, when it was connected last
     net::Conversation<Request> conversation_;
     net::Outflow outflow_;
     std::deque<std::size_t> batch_sizes_;  ///< in answers, of what is in flight, as it went out

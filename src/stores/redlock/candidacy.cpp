@@ -112,8 +112,7 @@ void Candidacy::note(Place& place, const Vote& vote, const redis::Answer& answer
     const bool may_have_been_done =
         !answer.result.ok() && answer.result.failure().effect == Effect::unknown;
     place.in_doubt |= answer.repeated || may_have_been_done;
-    place.entered =
-        vote.kind == Kind::admitted ? Place::Entered::yes : Place::Entered::no;
+    place.entered = vote.kind == Kind::admitted ? Place::Entered::yes : Place::Entered::no;
     place.registered = vote.kind == Kind::busy && !profile_->caller.empty();
 }
 
@@ -136,17 +135,30 @@ void Candidacy::go_on(Lock lock) {
     if (decision != Decision::open) return tell(decision, std::move(lock));
     const auto behind = ballot_->write_backs();
     const std::uint64_t fence = ballot_->fence();
-    const auto answered = ballot_->nodes().size() - ballot_->count(Kind::none);
+    const auto others = unanswered();
     const bool waits =
-        answered - ballot_->count(Kind::silent) >= desk_.terms().majority() && !is_waited_for_;
+        others.size() + ballot_->count(Kind::silent) + desk_.terms().majority() <= places_.size() &&
+        !is_waited_for_;
     is_waited_for_ |= waits;
     lock.unlock();
     write_back(behind, fence);
     if (!waits) return;
-    const Moment now = BootClock::now();
-    desk_.wire.at(now + grace_after(now - sent_), [weak = weak_from_this()] {
+    const auto grace = grace_for(desk_, others, sent_);
+    if (grace == grace.zero()) return give_up();
+    desk_.wire.at(BootClock::now() + grace, [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->give_up();
     });
+}
+
+/// Those who still have a say.
+std::vector<std::size_t> Candidacy::unanswered() const {
+    std::vector<std::size_t> those;
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+        const Ballot::Node& one = ballot_->nodes()[i];
+        const bool is_asked = one.storing == Ballot::Storing::asked;
+        if (one.vote.kind == Kind::none || is_asked) those.push_back(i);
+    }
+    return those;
 }
 
 /// The serial is what enter counts as, so that any renewal is later.
@@ -179,7 +191,7 @@ void Candidacy::tell(Decision decision, Lock lock) {
 Candidacy::Outcome Candidacy::outcome(Decision decision) const {
     Outcome how{.decision = decision,
                 .fence = ballot_->fence(),
-                .counted_from = ballot_->counted_from(),
+                .sent = sent_,
                 .until_free = ballot_->until_free(),
                 .flight = BootClock::now() - sent_};
     if (decision == Decision::too_few) how.failure = why_too_few();

@@ -32,7 +32,7 @@ public:
     struct Outcome {
         Decision decision = Decision::open;
         std::uint64_t fence = 0;
-        Moment counted_from{};
+        Moment sent{};
         /// If nobody gives it back before.
         std::chrono::milliseconds until_free{0};
         std::chrono::nanoseconds flight{0};
@@ -67,6 +67,7 @@ private:
     void write_back(std::span<const std::size_t> nodes, std::uint64_t fence);
     void go_on(Lock lock);
     void give_up();
+    std::vector<std::size_t> unanswered() const;
     void tell(Decision decision, Lock lock);
     Outcome outcome(Decision decision) const;
     Failure why_too_few() const;

@@ -26,10 +26,10 @@ struct Candidate {
     Nonce nonce;
     std::chrono::milliseconds lease{0};
     std::shared_ptr<Candidacy> last_try = nullptr;
-    std::uint64_t fence = 0;  ///< nought: it does not hold
+    std::uint64_t fence = 0;       ///< nought: it does not hold
     std::vector<Told> asked = {};  ///< for how the try ends that is under way
     bool tries = false;
-    bool has_left = false;  ///< nothing is begun any more
+    bool has_left = false;    ///< nothing is begun any more
     bool has_reason = false;  ///< to try again: it was called, or its time has come
     unsigned contested = 0;   ///< how many tries in a row rivals have divided the nodes
     Moment heard{};           ///< what the last answered try counts from
@@ -49,7 +49,8 @@ public:
                                    std::chrono::milliseconds lease) {
         const Lock lock(mutex_);
         auto& found = all_[nonce];
-        if (!found) found = std::make_shared<Candidate>(Candidate{std::move(profile), nonce, lease});
+        if (!found)
+            found = std::make_shared<Candidate>(Candidate{std::move(profile), nonce, lease});
         return found;
     }
     std::shared_ptr<Candidate> find(const Nonce& nonce) const {

@@ -1,6 +1,6 @@
 #include "stores/redlock/canvass.hpp"
 
-#include <algorithm>
+#include <vector>
 
 namespace holdfast::inline v0::redlock {
 
@@ -25,14 +25,19 @@ void Canvass::look(std::unique_lock<std::mutex> lock) {
         lock.unlock();
         return told(decision);
     }
-    const auto answered = std::ranges::count_if(tally_.votes(), [](const Vote& vote) {
-        return vote.kind != Vote::Kind::none && vote.kind != Vote::Kind::silent;
-    });
-    if (is_waited_for_ || std::cmp_less(answered, desk_.terms().majority())) return;
+    std::vector<std::size_t> others;
+    std::size_t answered = 0;
+    for (std::size_t i = 0; i < tally_.votes().size(); ++i) {
+        const Vote::Kind kind = tally_.votes()[i].kind;
+        if (kind == Vote::Kind::none) others.push_back(i);
+        if (kind != Vote::Kind::none && kind != Vote::Kind::silent) ++answered;
+    }
+    if (is_waited_for_ || answered < desk_.terms().majority()) return;
     is_waited_for_ = true;
     lock.unlock();
-    const Moment now = BootClock::now();
-    desk_.wire.at(now + grace_after(now - began_), [weak = weak_from_this()] {
+    const auto grace = grace_for(desk_, others, began_);
+    if (grace == grace.zero()) return give_up();
+    desk_.wire.at(BootClock::now() + grace, [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->give_up();
     });
 }

@@ -26,10 +26,14 @@ std::optional<Failure> Acquaintance::trouble_with(std::size_t node) const {
     return troubles_[node];
 }
 
-std::chrono::nanoseconds grace_after(std::chrono::nanoseconds flight) {
+std::chrono::nanoseconds grace_for(const Desk& desk, std::span<const std::size_t> others,
+                                   Moment began) {
     using namespace std::chrono_literals;
-    // Of a machine that is busy, an answer may be later than the others by a few of its time slices.
-    return std::clamp<std::chrono::nanoseconds>(4 * flight, 30ms, 1s);
+    const auto is_in_trouble = [&](std::size_t node) { return desk.wire.is_in_trouble(node); };
+    if (std::ranges::all_of(others, is_in_trouble)) return 0ns;
+    // Of a machine that is busy, an answer may be later than the others by a few of its time
+    // slices.
+    return std::clamp<std::chrono::nanoseconds>(4 * (BootClock::now() - began), 30ms, 1s);
 }
 
 }  // namespace holdfast::inline v0::redlock

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,9 @@ struct Desk {
 };
 
 /// How much longer those are waited for who have not answered, once a majority has and it depends
-/// on the others: so one that is dead or stands still costs no request_timeout.
-std::chrono::nanoseconds grace_after(std::chrono::nanoseconds flight);
+/// on the others: so one that is dead or stands still costs no request_timeout, and nothing where
+/// that is known. `began`: when all were asked.
+std::chrono::nanoseconds grace_for(const Desk& desk, std::span<const std::size_t> others,
+                                   Moment began);
 
 }  // namespace holdfast::inline v0::redlock

@@ -14,9 +14,7 @@ struct Nodes {
     std::vector<redis::Address> addresses = {};
     Terms terms = {};
 
-    std::chrono::milliseconds request_timeout() const {
-        return addresses.front().request_timeout;
-    }
+    std::chrono::milliseconds request_timeout() const { return addresses.front().request_timeout; }
     /// For sentences: "redlock 127.0.0.1:6379,127.0.0.1:6380,127.0.0.1:6381".
     std::string shown() const;
 };

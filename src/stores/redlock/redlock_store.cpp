@@ -219,9 +219,10 @@ Capabilities RedlockStore::capabilities() const {
             .shared = true,
             .longest_lease = requests_.terms().max_lease,
             .longest_lease_is = "max_lease of the store's URL",
-            .because = "independent nodes have no line between them: a place in some of them that "
-                       "waits for others would lock everybody out; redis:, zookeeper:, etcd:, "
-                       "postgres: and mysql: have lines and permits"};
+            .because =
+                "independent nodes have no line between them: a place in some of them that "
+                "waits for others would lock everybody out; redis:, zookeeper:, etcd:, "
+                "postgres: and mysql: have lines and permits"};
 }
 
 // --- entering ---
@@ -325,14 +326,12 @@ void RedlockStore::tried(const Known& candidate, Candidacy::Outcome outcome) {
 
 Standing RedlockStore::standing_of(const Candidate& candidate) {
     if (candidate.has_left || !candidate.holds()) return {};
-    return {.state = State::admitted,
-            .fence = candidate.fence,
-            .counted_from = candidate.heard};
+    return {.state = State::admitted, .fence = candidate.fence, .counted_from = candidate.heard};
 }
 
 Result<Standing> RedlockStore::standing_after(Candidate& candidate, Candidacy::Outcome& outcome) {
     candidate.contested = outcome.decision == Decision::contested ? candidate.contested + 1 : 0;
-    candidate.heard = std::max(candidate.heard, outcome.counted_from);
+    candidate.heard = std::max(candidate.heard, outcome.sent);
     switch (outcome.decision) {
         case Decision::admitted:
             candidate.fence = outcome.fence;
@@ -349,7 +348,7 @@ Result<Standing> RedlockStore::standing_after(Candidate& candidate, Candidacy::O
     // Past the end of the lease that is in its way, and not at the same moment as others.
     const auto free = outcome.decision == Decision::held ? outcome.until_free + 1ms : 0ms;
     return Standing{.state = State::waiting,
-                    .counted_from = outcome.counted_from,
+                    .counted_from = outcome.sent,
                     .look_again = std::chrono::nanoseconds(free) + apart};
 }
 
@@ -472,13 +471,12 @@ void RedlockStore::renew_hold(const Known& candidate, const Extension& extension
     const Moment sent = BootClock::now();
     candidate->last_try->renew(
         extension, fence,
-        [weak = weak_from_this(), candidate, renewal, which, held, sent,
-         lease = extension.lease](Decision decision) {
+        [weak = weak_from_this(), candidate, renewal, which, held, sent](Decision decision) {
             const auto self = weak.lock();
             if (!self) return;
             if (decision == Decision::admitted) {
                 Standing still = held;
-                still.counted_from = counted_from(sent, lease);
+                still.counted_from = sent;
                 return renewal->take(which, still);
             }
             if (decision == Decision::gone) {
@@ -487,9 +485,9 @@ void RedlockStore::renew_hold(const Known& candidate, const Extension& extension
                 self->forget(candidate->nonce);
                 return renewal->take(which, Standing{});
             }
-            renewal->take(which, Failure{errc::unreachable, Effect::unknown,
-                                         self->description_ +
-                                             ": too few nodes answered a renewal"});
+            renewal->take(which,
+                          Failure{errc::unreachable, Effect::unknown,
+                                  self->description_ + ": too few nodes answered a renewal"});
         });
 }
 

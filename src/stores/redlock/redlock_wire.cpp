@@ -28,8 +28,7 @@ RedlockWire::~RedlockWire() {
 
 void RedlockWire::submit(std::size_t node, redis::Command command, Answered answered,
                          Moment until) {
-    auto request =
-        std::make_unique<redis::Request>(std::move(command), std::move(answered), until);
+    auto request = std::make_unique<redis::Request>(std::move(command), std::move(answered), until);
     Node& to = *nodes_[node];
     Lock lock(mutex_);
     request->number = ++submitted_;
@@ -43,6 +42,11 @@ void RedlockWire::submit(std::size_t node, redis::Command command, Answered answ
 bool RedlockWire::is_connected(std::size_t node) const {
     const std::lock_guard guard(mutex_);
     return nodes_[node]->is_connected();
+}
+
+bool RedlockWire::is_in_trouble(std::size_t node) const {
+    const std::lock_guard guard(mutex_);
+    return nodes_[node]->is_in_trouble(BootClock::now());
 }
 
 void RedlockWire::at(Moment moment, Callback<void()> callback) {

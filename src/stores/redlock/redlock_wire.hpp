@@ -41,6 +41,9 @@ public:
     void submit(std::size_t node, redis::Command command, Answered answered, Moment until);
     /// Whether what is submitted for that node goes out without anybody who leads.
     bool is_connected(std::size_t node) const;
+    /// Whether it cannot be reached, or has said nothing for a while: then nobody should wait for
+    /// its answer who can do without.
+    bool is_in_trouble(std::size_t node) const;
     /// Calls back as a part of a turn, not before that moment, while somebody leads then.
     void at(Moment moment, Callback<void()> callback);
 

@@ -16,8 +16,7 @@ namespace holdfast::inline v0::redlock {
 /// answered costs the others nothing: it stands where it stood, and is trusted no longer for that.
 class Renewal {
 public:
-    Renewal(Wire& wire, std::size_t count)
-        : flight(wire), standings_(count), due_(count) {}
+    Renewal(Wire& wire, std::size_t count) : flight(wire), standings_(count), due_(count) {}
 
     /// How it stood until now: for one that is not heard of.
     void stood(std::size_t which, const Standing& standing) {

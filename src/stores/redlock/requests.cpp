@@ -62,8 +62,8 @@ Command Requests::about(const redis::Script& script, const std::string& key) con
     return std::move(command.with_run() << terms_.max_lease.count());
 }
 
-Command Requests::enter(const Profile& profile, const Nonce& nonce,
-                        std::chrono::milliseconds lease, std::uint64_t proposal) const {
+Command Requests::enter(const Profile& profile, const Nonce& nonce, std::chrono::milliseconds lease,
+                        std::uint64_t proposal) const {
     Command command = about(enter_, profile.key);
     command << nonce << lease.count() << profile.weight << profile.capacity << proposal;
     return std::move(command << profile.who << profile.caller << lease.count());

@@ -127,7 +127,8 @@ std::size_t Survey::complete() const {
 
 void Survey::go_on(Lock lock) {
     if (is_over_) return;
-    const bool all = std::ranges::all_of(progress_, [](const Progress& one) { return one.due == 0; });
+    const bool all =
+        std::ranges::all_of(progress_, [](const Progress& one) { return one.due == 0; });
     if (all) {
         is_over_ = true;
         auto result = outcome();
@@ -136,9 +137,14 @@ void Survey::go_on(Lock lock) {
     }
     if (is_waited_for_ || complete() < desk_.terms().majority()) return;
     is_waited_for_ = true;
+    std::vector<std::size_t> others;
+    for (std::size_t i = 0; i < progress_.size(); ++i) {
+        if (progress_[i].due > 0) others.push_back(i);
+    }
     lock.unlock();
-    const Moment now = BootClock::now();
-    desk_.wire.at(now + grace_after(now - began_), [weak = weak_from_this()] {
+    const auto grace = grace_for(desk_, others, began_);
+    if (grace == grace.zero()) return give_up();
+    desk_.wire.at(BootClock::now() + grace, [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->give_up();
     });
 }
@@ -157,7 +163,8 @@ Result<std::vector<Line>> Survey::outcome() const {
     if (complete() < desk_.terms().majority()) {
         return Failure{failure_ ? failure_->code : errc::unreachable, Effect::none,
                        desk_.description + ": " + std::to_string(complete()) + " of " +
-                           std::to_string(progress_.size()) + " nodes told who holds, and it takes " +
+                           std::to_string(progress_.size()) +
+                           " nodes told who holds, and it takes " +
                            std::to_string(desk_.terms().majority()) +
                            (failure_ ? "; " + failure_->sentence : "")};
     }

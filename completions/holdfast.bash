@@ -1,6 +1,6 @@
 # Completion of holdfast for bash. Needs nothing else, and uses bash-completion where it is loaded.
 
-_holdfast_commands=(run list show break schema sweep help)
+_holdfast_commands=(run list show break schema init sweep help)
 
 _holdfast_options_of() {
     case $1 in
@@ -11,7 +11,7 @@ _holdfast_options_of() {
         ;;
     list | show) printf '%s\n' --json -S --store -h --help ;;
     break) printf '%s\n' --fence -S --store -h --help ;;
-    schema | sweep) printf '%s\n' -S --store -h --help ;;
+    schema | init | sweep) printf '%s\n' -S --store -h --help ;;
     help) printf '%s\n' -h --help ;;
     *) printf '%s\n' --version -h --help ;;
     esac
@@ -189,6 +189,9 @@ _holdfast_answer() {
         elif [[ $command == schema || $command == sweep ]]; then
             _holdfast_offer_stores
             _holdfast_offer postgres:// mysql://
+        elif [[ $command == init ]]; then
+            _holdfast_offer_stores
+            _holdfast_offer redlock://
         elif [[ $command == help ]]; then
             [[ $named ]] || _holdfast_offer "${_holdfast_commands[@]}"
         elif [[ $command == run || ! $named ]]; then

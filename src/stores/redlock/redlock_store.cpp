@@ -16,6 +16,7 @@
 #include "stores/redlock/candidacy.hpp"
 #include "stores/redlock/candidates.hpp"
 #include "stores/redlock/desk.hpp"
+#include "stores/redlock/founding.hpp"
 #include "stores/redlock/nodes.hpp"
 #include "stores/redlock/redlock_wire.hpp"
 #include "stores/redlock/renewal.hpp"
@@ -100,6 +101,10 @@ public:
         return std::make_shared<Survey>(desk())->of_one(resource);
     }
 
+    Pending<std::size_t> initialize() override {
+        return std::make_shared<Founding>(desk())->begin();
+    }
+
     Capabilities capabilities() const override;
     RedlockWire& wire() override { return wire_; }
     const std::string& description() const override { return description_; }
@@ -170,7 +175,11 @@ public:
         const bool is_first_failure = !answer.result.ok() && !failure_;
         if (is_first_failure) failure_ = answer.result.failure();
         const bool is_enough = answered_ >= desk_.terms().majority();
-        const bool is_hopeless = desk_.terms().nodes - failed_ < desk_.terms().majority();
+        // What is set up wrongly is to be found out now, also where the others would do.
+        const bool is_wrong = !answer.result.ok() && net::is_lasting(answer.result.failure());
+        if (is_wrong) failure_ = answer.result.failure();
+        const bool is_hopeless =
+            is_wrong || desk_.terms().nodes - failed_ < desk_.terms().majority();
         if (is_over_ || (!is_enough && !is_hopeless)) return;
         is_over_ = true;
         Result<bool> outcome = true;

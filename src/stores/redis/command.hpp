@@ -43,6 +43,10 @@ public:
     /// Its name there, as it is sent.
     const std::string& name() const noexcept { return name_; }
     std::size_t keys_together() const noexcept { return keys_together_; }
+    /// A server that is given this one is given that one too: who asks for this and then for that
+    /// may not stay to hear that it is not known. Both must live as long as the other.
+    void comes_with(const Script& other) { companions_.push_back(&other); }
+    const std::vector<const Script*>& companions() const noexcept { return companions_; }
 
 private:
     std::string_view text_;
@@ -52,6 +56,7 @@ private:
     const Script* together_ = nullptr;
     std::string name_;
     std::size_t keys_together_ = 0;
+    std::vector<const Script*> companions_ = {};
 };
 
 /// What tells one process of a server from the next: so many hexadecimal digits.

@@ -195,18 +195,23 @@ Candidacy::Outcome Candidacy::outcome(Decision decision) const {
                 .until_free = ballot_->until_free(),
                 .flight = BootClock::now() - sent_};
     if (decision == Decision::too_few) how.failure = why_too_few();
-    if (decision == Decision::late) {
-        how.failure = Failure{errc::unreachable, Effect::unknown,
-                              desk_.description +
-                                  ": the nodes answered when the lease may have been over; ask for "
-                                  "a longer one, or see what keeps them"};
-    }
+    if (decision == Decision::late) how.failure = too_late();
     return how;
+}
+
+Failure Candidacy::too_late() const {
+    return {errc::unreachable, Effect::unknown,
+            desk_.description +
+                ": the nodes answered when the lease may have been over; ask for a longer one, or "
+                "see what keeps them"};
 }
 
 /// Of those that have no say the reason that most concerns the user.
 Failure Candidacy::why_too_few() const {
-    if (ballot_->count(Kind::gone) > 0) return withdrawn();
+    // Once it is in, it is gone by its lease alone.
+    const bool was_in = std::ranges::any_of(
+        places_, [](const Place& place) { return place.entered == Place::Entered::yes; });
+    if (ballot_->count(Kind::gone) > 0) return was_in ? too_late() : withdrawn();
     Failure failure{errc::unreachable, Effect::none, desk_.description + ": "};
     if (std::ranges::any_of(places_, &Place::may_be_in)) failure.effect = Effect::unknown;
     if (ballot_->count(Kind::forgetful) > 0) {
@@ -283,13 +288,10 @@ void Candidacy::leave(Calls calls, Canvass::Told told) {
             if (canvass) canvass->take(i, {.kind = Kind::gone});
             continue;
         }
-        std::optional<Wire::Interest> interest;
-        if (!desk_.wire.is_connected(i)) interest.emplace(desk_.wire.interest());
         const auto tombstone = places[i].in_doubt ? tombstone_time : 0ms;
         desk_.wire.submit(
             i, desk_.requests.leave(*profile_, nonce_, tombstone, calls),
-            [self = shared_from_this(), canvass, i,
-             interest = std::move(interest)](const redis::Answer& answer) {
+            [self = shared_from_this(), canvass, i](const redis::Answer& answer) {
                 const auto store = self->desk_.store.lock();
                 if (!store) return;
                 Vote vote = self->desk_.acquaintance.heard(i, answer).vote;

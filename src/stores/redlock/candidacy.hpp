@@ -70,6 +70,7 @@ private:
     std::vector<std::size_t> unanswered() const;
     void tell(Decision decision, Lock lock);
     Outcome outcome(Decision decision) const;
+    Failure too_late() const;
     Failure why_too_few() const;
     void add_troubles(Failure& failure) const;
     std::string of_all(std::size_t count) const;

@@ -10,6 +10,15 @@ namespace holdfast::inline v0::redlock {
 
 using redis::Node;
 
+namespace {
+
+using namespace std::chrono_literals;
+
+/// So long what is under way is left to whoever comes to wait for something.
+constexpr auto patience_without_leader = 10ms;
+
+}  // namespace
+
 RedlockWire::RedlockWire(const Nodes& nodes, const std::string& channel)
     : request_timeout_(nodes.request_timeout()),
       bell_(interrupt_descriptor()),
@@ -37,6 +46,8 @@ void RedlockWire::submit(std::size_t node, redis::Command command, Answered answ
     to.submit(std::move(request));
     if (to.may_send()) to.flush(lock);
     if (is_news || to.needs_leader()) bell_.ring();
+    lock.unlock();
+    lead_by(BootClock::now() + patience_without_leader);
 }
 
 bool RedlockWire::is_connected(std::size_t node) const {
@@ -69,6 +80,7 @@ void RedlockWire::turn(std::optional<Moment> until, Due& due) {
         // One may be connected by this, and then nothing comes in that would end the poll().
         flush_all(lock);
         if (!due.empty()) return;
+        see_to_the_rest();
         const Moment first = std::min(until.value_or(Moment::max()), earliest());
         until = first == Moment::max() ? std::nullopt : std::optional(first);
         poll_for(polled_);
@@ -85,6 +97,16 @@ void RedlockWire::turn(std::optional<Moment> until, Due& due) {
     Lock lock(mutex_);
     take(due);
     flush_all(lock);
+    see_to_the_rest();
+}
+
+/// Of some the answer is not waited for: most others have answered. All the same they are to be
+/// connected to, and what is lost on the way is to be sent again.
+void RedlockWire::see_to_the_rest() {
+    const bool is_over =
+        std::ranges::all_of(nodes_, [](const auto& node) { return node->is_idle(); });
+    if (is_over) return interest_.reset();
+    if (!led_by_caller() && !interest_) interest_.emplace(interest());
 }
 
 void RedlockWire::serve(Moment now, Due& due) {

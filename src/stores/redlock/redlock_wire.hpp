@@ -64,6 +64,7 @@ private:
     void flush_all(Lock& lock);
     void poll_for(std::vector<pollfd>& descriptors) const;
     Moment earliest() const;
+    void see_to_the_rest();
 
     const std::chrono::milliseconds request_timeout_;
     const net::Bell bell_;
@@ -74,6 +75,8 @@ private:
     std::vector<std::string> runs_;  ///< of those that were connected, when they were last
     std::vector<redis::Listening> listening_;
     std::multimap<Moment, Callback<void()>> alarms_;
+    /// While something is under way that nobody waited for.
+    std::optional<Interest> interest_;
 
     // Of a turn: whoever leads has them to itself.
     std::vector<pollfd> polled_;

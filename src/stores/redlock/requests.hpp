@@ -35,7 +35,9 @@ struct Profile {
 /// thread.
 class Requests {
 public:
-    explicit Requests(Terms terms) : terms_(terms) {}
+    explicit Requests(Terms terms) : terms_(terms) { enter_.comes_with(leave_); }
+    Requests(const Requests&) = delete;
+    Requests& operator=(const Requests&) = delete;
 
     const Terms& terms() const noexcept { return terms_; }
     /// Where the nodes push to.
@@ -73,7 +75,7 @@ private:
     const std::string client_ = scripted::random_client();
     /// What keys are called is the same as on one Redis.
     const std::unique_ptr<const redis::Layout> layout_ = redis::holdfast_layout();
-    const redis::Script enter_{scripts::enter};
+    redis::Script enter_{scripts::enter};
     const redis::Script renew_{scripts::renew};
     const redis::Script leave_{scripts::leave};
     const redis::Script look_{scripts::look};

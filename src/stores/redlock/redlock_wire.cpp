@@ -42,10 +42,10 @@ void RedlockWire::submit(std::size_t node, redis::Command command, Answered answ
     Lock lock(mutex_);
     request->number = ++submitted_;
     // Whoever leads may be asleep over a connection that nobody needed.
-    const bool is_news = !to.is_connected();
+    const bool is_news = to.is_idle() && !to.is_connected();
     to.submit(std::move(request));
     if (to.may_send()) to.flush(lock);
-    if (is_news || to.needs_leader()) bell_.ring();
+    if (is_news || (to.is_connected() && to.needs_leader())) bell_.ring();
     lock.unlock();
     lead_by(BootClock::now() + patience_without_leader);
 }
@@ -101,12 +101,12 @@ void RedlockWire::turn(std::optional<Moment> until, Due& due) {
 }
 
 /// Of some the answer is not waited for: most others have answered. All the same they are to be
-/// connected to, and what is lost on the way is to be sent again.
+/// connected to, and what is lost on the way is to be sent again. Now and then will do: were the
+/// pump to lead all the while that one stands still, it would be in every caller's way.
 void RedlockWire::see_to_the_rest() {
     const bool is_over =
         std::ranges::all_of(nodes_, [](const auto& node) { return node->is_idle(); });
-    if (is_over) return interest_.reset();
-    if (!led_by_caller() && !interest_) interest_.emplace(interest());
+    if (!is_over) lead_by(BootClock::now() + patience_without_leader);
 }
 
 void RedlockWire::serve(Moment now, Due& due) {

@@ -75,8 +75,6 @@ private:
     std::vector<std::string> runs_;  ///< of those that were connected, when they were last
     std::vector<redis::Listening> listening_;
     std::multimap<Moment, Callback<void()>> alarms_;
-    /// While something is under way that nobody waited for.
-    std::optional<Interest> interest_;
 
     // Of a turn: whoever leads has them to itself.
     std::vector<pollfd> polled_;

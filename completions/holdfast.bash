@@ -1,6 +1,6 @@
 # Completion of holdfast for bash. Needs nothing else, and uses bash-completion where it is loaded.
 
-_holdfast_commands=(run list show break schema sweep stores check help)
+_holdfast_commands=(run list show break schema init sweep stores check help)
 
 _holdfast_options_of() {
     case $1 in
@@ -11,7 +11,7 @@ _holdfast_options_of() {
         ;;
     list | show | check) printf '%s\n' --json -S --store -h --help ;;
     break) printf '%s\n' --fence -S --store -h --help ;;
-    schema | sweep) printf '%s\n' -S --store -h --help ;;
+    schema | init | sweep) printf '%s\n' -S --store -h --help ;;
     stores) printf '%s\n' --json -h --help ;;
     help) printf '%s\n' -h --help ;;
     *) printf '%s\n' --version -h --help ;;
@@ -192,6 +192,9 @@ _holdfast_answer() {
             _holdfast_offer postgres:// mysql://
         elif [[ $command == stores ]]; then
             return
+        elif [[ $command == init ]]; then
+            _holdfast_offer_stores
+            _holdfast_offer redlock://
         elif [[ $command == help ]]; then
             [[ $named ]] || _holdfast_offer "${_holdfast_commands[@]}"
         elif [[ $command == run || ! $named ]]; then

@@ -10,6 +10,12 @@ std::string schema(std::string_view url) {
     return schema_of_store(url);
 }
 
+std::uint64_t init(std::string_view url) {
+    const auto told = open_store(url).store->initialize().get();
+    if (!told.ok()) throw Error(told.failure().code, told.failure().sentence);
+    return told.value();
+}
+
 Swept sweep(std::string_view url, const SweepProgress& progress) {
     const OpenedStore opened = open_store(url);
     Swept removed;

@@ -16,6 +16,13 @@ namespace holdfast::inline v0 {
 /// needs nothing. Asks no server. Throws Error with errc::bad_configuration.
 HOLDFAST_EXPORT std::string schema(std::string_view url);
 
+/// Says of the servers of this URL that they are new: nobody can hold a lock on them. Only
+/// independent nodes (redlock:) want to know, for one that was never used looks like one that has
+/// forgotten who holds, and that does not count for a while. How many were told; nought where it
+/// makes no difference. Throws Error: with errc::conflict when they were used, and then nothing is
+/// changed.
+HOLDFAST_EXPORT std::uint64_t init(std::string_view url);
+
 /// What sweep() has removed.
 struct Swept {
     std::uint64_t contenders = 0;  ///< whose lease had ended

@@ -33,6 +33,8 @@ Subcommand add_show(CLI::App& program);
 Subcommand add_break(CLI::App& program);
 /// `holdfast schema`: the statements that make what a store needs in its database.
 Subcommand add_schema(CLI::App& program);
+/// `holdfast init`: says that a store's servers are new.
+Subcommand add_init(CLI::App& program);
 /// `holdfast sweep`: removes what is over from a store.
 Subcommand add_sweep(CLI::App& program);
 /// `holdfast check`: whether locks are safe on a store.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
@@ -91,6 +92,10 @@ public:
     /// Removes what is over, where that is not done in passing: a part of it, from where the step
     /// before it says (empty: from the start).
     virtual Pending<SweepStep> sweep(const std::string& /*from*/) { return SweepStep{}; }
+
+    /// Says of the store's servers that they were never used, where that has to be said before they
+    /// are of use at once. Answers how many were told; refused when it is not so.
+    virtual Pending<std::size_t> initialize() { return std::size_t{0}; }
 
     virtual Capabilities capabilities() const = 0;
 

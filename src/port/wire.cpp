@@ -228,16 +228,40 @@ Wire::Interest Wire::interest() {
     return Interest(state_);
 }
 
+void Wire::lead_by(Moment moment) {
+    const std::lock_guard guard(state_->mutex);
+    if (state_->lead_by || !pump_.joinable()) return;
+    state_->lead_by = moment;
+    state_->pump_wanted.notify_one();
+}
+
+/// Until somebody is interested and nobody leads, or it is time to lead all the same.
+void Wire::await_work(State& state, Lock& lock) {
+    while (!state.closed) {
+        const bool nobody_leads = !state.led && !state.leader_called && state.followers.empty();
+        if (state.interests > 0 && nobody_leads) return;
+        if (!state.lead_by) {
+            state.pump_wanted.wait(lock);
+            continue;
+        }
+        const auto left = *state.lead_by - BootClock::now();
+        if (left.count() > 0) {
+            state.pump_wanted.wait_for(lock, left);
+            continue;
+        }
+        state.lead_by.reset();
+        if (nobody_leads) return;
+    }
+}
+
 void Wire::pump(const std::shared_ptr<State>& state) {
     Lock lock(state->mutex);
-    const auto wanted = [&] {
-        return state->closed || (state->interests > 0 && !state->led && !state->leader_called &&
-                                 state->followers.empty());
-    };
     // A callback may have destroyed this Wire: only `state` may be asked whether it did.
-    while (state->pump_wanted.wait(lock, wanted), !state->closed) {
+    while (await_work(*state, lock), !state->closed) {
         try {
-            lead(lock, nullptr, std::nullopt);
+            // Without an interest it is but a glance.
+            const bool is_expected = state->interests > 0;
+            lead(lock, nullptr, is_expected ? std::nullopt : std::optional(BootClock::now()));
         } catch (const std::exception&) {
             // Out of memory, say: there is nobody here to be told. Those who wait have their time
             // limits, and the next turn may do better.

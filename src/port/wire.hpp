@@ -108,6 +108,10 @@ protected:
     int interrupt_descriptor() const noexcept;
     void take_interrupt() noexcept;
 
+    /// Something is under way that perhaps nobody waits for: unless somebody leads then, the pump
+    /// does once. An earlier moment that was named stays.
+    void lead_by(Moment moment);
+
     /// Whether callbacks need a thread that leads. One whose callbacks come by themselves says no,
     /// and then an Interest starts nothing.
     virtual bool needs_pump() const noexcept { return true; }
@@ -124,6 +128,7 @@ private:
         bool leader_called = false;  ///< one of them was woken to lead, and has not come yet
         std::size_t interests = 0;
         bool closed = false;
+        std::optional<Moment> lead_by;
         std::condition_variable pump_wanted;
         Due spare;  ///< empty
         int interrupt = -1;
@@ -138,6 +143,7 @@ private:
     static void rouse(Waiter& waiter) noexcept;
     static void pass_on(State& state);
     void pump(const std::shared_ptr<State>& state);
+    static void await_work(State& state, Lock& lock);
     void start_pump();
 
     std::shared_ptr<State> state_;

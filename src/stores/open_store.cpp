@@ -90,6 +90,10 @@ std::vector<Scheme> schemes() {
          open_redis,
          {"layout", "password_file", "replicas", "tls_ca", "tls_cert", "tls_key"}},
 #endif
+#ifdef HOLDFAST_STORE_REDLOCK
+        {"redlock", open_redlock, {"max_lease", "password_file"}},
+        {"redlocks", open_redlock, {"max_lease", "password_file", "tls_ca", "tls_cert", "tls_key"}},
+#endif
 #ifdef HOLDFAST_STORE_ZOOKEEPER
         {"zookeeper", open_zookeeper, {"auth", "password_file", "tick"}},
         {"zookeepers",

@@ -72,6 +72,7 @@ std::vector<SiteEntry> all_sites();
 
 std::vector<SiteEntry> local_sites();
 std::vector<SiteEntry> redis_sites();
+std::vector<SiteEntry> redlock_sites();
 std::vector<SiteEntry> database_sites();
 std::vector<SiteEntry> member_sites();
 std::vector<SiteEntry> memcached_sites();

@@ -38,7 +38,7 @@ class Completion(InAShell):
 
     def test_commands(self):
         self.assert_answers({
-            "": "run list show break schema sweep stores check help",
+            "": "run list show break schema init sweep stores check help",
             "l": "list",
             "--v": "--version",
             "dance ": "",
@@ -51,6 +51,7 @@ class Completion(InAShell):
             "list --": "--json --store --help",
             "break --f": "--fence",
             "sweep -": "-S --store -h --help",
+            "init -": "-S --store -h --help",
             "stores --": "--json --help",
             "stores ": "",
             "check --j": "--json",

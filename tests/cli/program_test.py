@@ -128,7 +128,7 @@ class Usage(OnALocalStore):
 
     def test_help_is_a_command_too(self):
         self.assertEqual(self.call("help"), self.call("--help"))
-        for command in ("run", "list", "show", "break", "schema", "sweep"):
+        for command in ("run", "list", "show", "break", "schema", "init", "sweep"):
             self.assertEqual(self.call("help", command), self.call(command, "--help"))
         self.assert_refused(["help", "dance"], 64, "'dance'", "there are: run, list")
 

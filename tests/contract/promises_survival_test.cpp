@@ -6,6 +6,7 @@
 #include "servers/mariadb_server.hpp"
 #include "servers/memcached_server.hpp"
 #include "servers/postgres_server.hpp"
+#include "servers/redis_nodes.hpp"
 #include "servers/redis_server.hpp"
 #include "servers/zookeeper_ensemble.hpp"
 #include "servers/zookeeper_server.hpp"
@@ -51,6 +52,23 @@ TEST(PromisedSurvival, OfACrashOnRedisIsAMatterOfItsSettings) {
                              "redis?layout=redisson"}) {
         EXPECT_EQ(promised(name).survives_restart, Survival::if_set_up) << name;
     }
+}
+#endif
+
+#ifdef HOLDFAST_STORE_REDLOCK
+/// They come back as another server would that takes their place: with nothing.
+TEST(PromisedSurvival, OfTheCrashOfTwoOfFiveOnRedlock) {
+    RedisNodes nodes;
+    const Client client = connect(nodes.url());
+    const Hold hold = client.mutex("orders", long_lived(client)).acquire();
+    for (const std::size_t index : {0U, 1U}) {
+        nodes.node(index).kill();
+        nodes.node(index).restart();
+    }
+    EXPECT_TRUE(is_held(nodes.url()));
+    EXPECT_TRUE(hold.held());
+    EXPECT_EQ(promised("redlock").survives_restart, Survival::yes);
+    EXPECT_EQ(promised("redlock").survives_failover, Survival::yes);
 }
 #endif
 

@@ -8,6 +8,7 @@
 #include "servers/mariadb_server.hpp"
 #include "servers/memcached_server.hpp"
 #include "servers/postgres_server.hpp"
+#include "servers/redis_nodes.hpp"
 #include "servers/redis_server.hpp"
 #include "stores/open_store.hpp"
 #include "support/byte_proxy.hpp"
@@ -68,8 +69,25 @@ void hold_in_mysql() {
 }
 #endif
 
+#ifdef HOLDFAST_STORE_REDLOCK
+class RedlockSite final : public Site {
+public:
+    RedlockSite() { nodes().empty(); }
+    std::string url() const override { return nodes().url("?request_timeout=30s"); }
+
+private:
+    static RedisNodes& nodes() { return ProcessWide<RedisNodes>::get(); }
+};
+std::unique_ptr<Site> make_redlock() {
+    return std::make_unique<RedlockSite>();
+}
+#endif
+
 std::vector<Promised> in_layouts() {
     return {
+#ifdef HOLDFAST_STORE_REDLOCK
+        {"redlock", make_redlock},
+#endif
 #ifdef HOLDFAST_STORE_REDIS
         {"redis?layout=plain", make_layout<RedisServer, &RedisServer::flush, plain>},
         {"redis?layout=redisson", make_layout<RedisServer, &RedisServer::flush, redisson>},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <charconv>
 #include <new>
 
@@ -165,6 +166,18 @@ Command& Command::operator<<(std::int64_t number) {
 Command& Command::operator<<(const Nonce& nonce) {
     end_word(scripted::write_hex(nonce, begin_word(2 * nonce.bytes.size())));
     return *this;
+}
+
+Command& Command::with_run() {
+    char* const to = begin_word(run_digits);
+    run_begins_ = static_cast<std::size_t>(to - bytes_.get());
+    end_word(std::fill_n(to, run_digits, '0'));
+    return *this;
+}
+
+void Command::sign(std::string_view run) {
+    assert(run.size() == run_digits);
+    if (run_begins_) std::ranges::copy(run, bytes_.get() + *run_begins_);
 }
 
 void Command::append_to(std::string& bytes) const {

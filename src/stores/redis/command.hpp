@@ -44,6 +44,10 @@ public:
     /// Its name there, as it is sent.
     const std::string& name() const noexcept { return name_; }
     std::size_t keys_together() const noexcept { return keys_together_; }
+    /// A server that is given this one is given that one too: who asks for this and then for that
+    /// may not stay to hear that it is not known. Both must live as long as the other.
+    void comes_with(const Script& other) { companions_.push_back(&other); }
+    const std::vector<const Script*>& companions() const noexcept { return companions_; }
 
 private:
     std::string_view text_;
@@ -53,7 +57,11 @@ private:
     const Script* together_ = nullptr;
     std::string name_;
     std::size_t keys_together_ = 0;
+    std::vector<const Script*> companions_ = {};
 };
+
+/// What tells one process of a server from the next: so many hexadecimal digits.
+inline constexpr std::size_t run_digits = 40;
 
 /// One request to the server.
 class Command {
@@ -71,6 +79,8 @@ public:
     Command& operator<<(const Nonce& nonce);
     /// One word, of two parts.
     Command& join(std::string_view first, std::string_view second);
+    /// The next word is the run of the server that it goes to, which is known there alone.
+    Command& with_run();
 
     /// Null when it runs none.
     const Script* script() const noexcept { return script_; }
@@ -92,6 +102,8 @@ public:
         return *this;
     }
     std::optional<std::chrono::milliseconds> patience() const noexcept { return patience_; }
+    /// It is about to be sent to this run of a server. Does nothing when no word is for that.
+    void sign(std::string_view run);
 
     void append_to(std::string& bytes) const;
     /// Its words, without those that name the script.
@@ -119,6 +131,7 @@ private:
     // Where they begin and end.
     std::size_t keys_begin_ = 0;
     std::size_t keys_end_ = 0;
+    std::optional<std::size_t> run_begins_ = std::nullopt;
     // These words, as they are sent. By pointer, for a string that grows word by word is most of
     // what there is to do for a request.
     std::unique_ptr<char[]> bytes_;

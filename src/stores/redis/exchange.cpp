@@ -61,6 +61,7 @@ std::size_t Exchange::encode_group(std::size_t first, std::string& bytes) {
     for (std::size_t i = 0; i < size; ++i) {
         Command& command = waiting()[first + i]->command;
         command.go_by(way);
+        if (!run_.empty()) command.sign(run_);
         group_.push_back(&command);
     }
     const Command& leader = *group_.front();

@@ -40,6 +40,8 @@ public:
     explicit Exchange(const Address& address)
         : Base(address.shown(), address.request_timeout), address_(address) {}
 
+    /// What goes out from now on names this run of the server, where it has a word for that.
+    void signed_by(std::string_view run) { run_ = run; }
     /// Whether something that waits may go out now.
     bool may_encode() const;
     /// Appends what may, as it is sent; it is under way from now on.
@@ -76,6 +78,7 @@ private:
     std::deque<Expected> expected_;        ///< for each answer that is to come
     Functions functions_;
     bool on_trial_ = false;  ///< the last that went out, by a script that it may not know
+    std::string run_ = {};   ///< empty: no request names it
     Moment apart_until_{};   ///< it refused some that were sent together
     std::vector<const Command*> group_;  ///< empty
 };

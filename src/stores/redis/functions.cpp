@@ -49,7 +49,15 @@ std::optional<Way> Functions::instead(const Script& script, Way way, std::string
 /// What was sent before a library is answered before it: so nothing is given twice.
 void Functions::is_missing(const Script& script, Moment now) {
     const auto gift = std::ranges::find(gifts_, &script, &Gift::script);
-    if (gift == gifts_.end()) return gifts_.push_back({.script = &script});
+    if (gift == gifts_.end()) {
+        gifts_.push_back({.script = &script});
+        for (const Script* const other : script.companions()) {
+            if (std::ranges::find(gifts_, other, &Gift::script) == gifts_.end()) {
+                gifts_.push_back({.script = other});
+            }
+        }
+        return;
+    }
     if (gift->state != Gift::State::given) return;
     if (now < gift->given_at + at_once) {
         scripts_until_ = now + time_without;

@@ -64,7 +64,7 @@ std::optional<Failure> Link::refusal() const {
 
 /// To what it says that it is: ["master", ...], or another word.
 std::optional<Failure> Link::objection() const {
-    if (part_ == Part::any) return std::nullopt;
+    if (part_ != Part::master) return std::nullopt;
     const Reply& role = greeted_[entering(address_).size()];
     const std::string& is = role.elements.empty() ? role.text : role.elements[0].text;
     if (is == "master") return std::nullopt;

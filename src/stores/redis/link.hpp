@@ -16,7 +16,11 @@
 namespace holdfast::inline v0::redis {
 
 /// What a server has to be, by what it says itself on each new connection.
-enum class Part : std::uint8_t { any, master };
+enum class Part : std::uint8_t {
+    any,
+    master,
+    independent,  ///< it must say which process it is, for requests that name that
+};
 
 /// What is said first on each connection: the user, the database, our name; and what it is asked.
 std::vector<Command> entering(const Address& address, Part part = Part::any);

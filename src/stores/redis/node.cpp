@@ -18,7 +18,8 @@ constexpr auto suspicious_silence = 300ms;
 /// Ends with what tells one process of the server from the next, where replicas must confirm.
 std::vector<Command> greeting_of(const Address& address, Part part) {
     auto greeting = entering(address, part);
-    if (address.replicas != Replicas::none) greeting.push_back({"INFO", "server"});
+    const bool names_its_process = address.replicas != Replicas::none || part == Part::independent;
+    if (names_its_process) greeting.push_back({"INFO", "server"});
     return greeting;
 }
 
@@ -33,6 +34,7 @@ std::unique_ptr<Confirmer> confirmer_for(const Address& address, Part part,
 Node::Node(Address address, Pushes pushes, Part part, const std::function<void()>& resolved)
     : address_(std::move(address)),
       pushes_(std::move(pushes)),
+      part_(part),
       requests_(address_, greeting_of(address_, part), resolved, part),
       confirmer_(confirmer_for(address_, part, resolved)),
       ear_(address_, part, pushes_.channel, resolved) {}
@@ -118,6 +120,9 @@ void Node::close() {
 std::optional<Failure> Node::advance(Moment now) {
     if (!requests_.ready()) {
         if (auto failure = requests_.advance(now)) return failure;
+        if (requests_.ready()) {
+            if (auto failure = objection_to_run()) return failure;
+        }
     }
     if (!confirmer_) return std::nullopt;
     if (!confirmer_->link().ready()) {
@@ -134,6 +139,20 @@ std::optional<Failure> Node::objection_to_pair() const {
                    address_.shown() +
                        ": two connections to it lead to two servers, so that replicas cannot "
                        "confirm; use the address of one server"};
+}
+
+/// What is learnt of an independent node counts for one process of it alone.
+std::optional<Failure> Node::objection_to_run() const {
+    if (part_ != Part::independent) return std::nullopt;
+    if (run_in(requests_.greeted().back()).size() == run_digits) return std::nullopt;
+    return Failure{errc::bad_configuration, Effect::none,
+                   address_.shown() +
+                       ": it does not say which process it is (run_id in INFO server); use the "
+                       "address of a Redis server, and nothing between"};
+}
+
+std::string_view Node::run() const noexcept {
+    return is_connected() ? std::string_view(run_) : std::string_view();
 }
 
 void Node::knows_of_replicas(std::size_t count) noexcept {
@@ -153,6 +172,10 @@ void Node::connect(Moment now, Listening& listening, Due& due) {
 
 void Node::connected(Listening& listening, Due& due) {
     exchange_.connected();
+    if (part_ == Part::independent) {
+        run_ = run_in(requests_.greeted().back());
+        exchange_.signed_by(run_);
+    }
     if (!pushes_.tracked || !ear_.is_ready()) return;
     // What the last connection had read is tracked no more.
     track();

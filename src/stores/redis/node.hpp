@@ -66,6 +66,8 @@ public:
     bool is_connected() const noexcept {
         return requests_.ready() && (!confirmer_ || confirmer_->link().ready());
     }
+    /// Which process it is, of an independent one that is connected; else empty.
+    std::string_view run() const noexcept;
     bool is_idle() const noexcept {
         return exchange_.is_idle() && (!confirmer_ || confirmer_->is_idle());
     }
@@ -127,14 +129,17 @@ private:
     void close();
     std::optional<Failure> advance(Moment now);
     std::optional<Failure> objection_to_pair() const;
+    std::optional<Failure> objection_to_run() const;
     void settle(Exchange::Answered answered, Due& due, std::vector<TurnedAway>& away);
     void take_confirmations(Due& due);
     void track();
 
     const Address address_;
     const Pushes pushes_;
+    const Part part_;
 
     Link requests_;
+    std::string run_ = {};  ///< of an independent one, when it was connected last
     Exchange exchange_{address_};
     net::Outflow outflow_;
     net::Backoff backoff_;

@@ -29,6 +29,8 @@ public:
         const std::uint64_t one = 1;
         EXPECT_EQ(write(bell_, &one, sizeof one), 8);
     }
+    /// Something is under way that nobody waits for.
+    void have_it_looked_at(std::chrono::milliseconds time) { lead_by(BootClock::now() + time); }
     int leading() const { return leading_; }
     std::thread::id last_leader() const { return last_leader_; }
 
@@ -161,6 +163,22 @@ TEST(AWire, BringsNoCallbackWithoutInterestUntilACallerWaits) {
     });
     EXPECT_TRUE(wire.wait(waiter));
     EXPECT_TRUE(called);
+}
+
+TEST(AWire, IsLookedAtOnceByThePumpWhenThatIsAskedForAndNobodyWaits) {
+    Mailbox mailbox;
+    mailbox.have_it_looked_at(1ms);
+    mailbox.make_ready();
+    std::atomic<int> called{0};
+    mailbox.send([&] { ++called; });
+    EXPECT_FALSE(await([&] { return called == 1; }, 50ms)) << "before there was a pump";
+    const auto began = BootClock::now();
+    mailbox.have_it_looked_at(100ms);
+    mailbox.have_it_looked_at(10min);
+    EXPECT_TRUE(await([&] { return called == 1; }));
+    EXPECT_GE(BootClock::now() - began, 100ms);
+    mailbox.send([&] { ++called; });
+    EXPECT_FALSE(await([&] { return called == 2; }, 50ms)) << "once for each time";
 }
 
 TEST(AWire, LetsACallerTakeOverFromThePump) {

@@ -51,9 +51,11 @@ if fence > NEVER then return redis.error_reply('ERR the last fence is planted') 
 need('SET', fence_key)
 need('HSET', holders_key)
 need('PEXPIREAT', holders_key)
-need('ZREM', called_key)
+need_calls()
 keep_fence(fence)
 write_holder(holders,
     holder(nonce, weight, fence, microseconds + lease, 0, microseconds, who))
 if caller ~= '' then redis.call('ZREM', called_key, caller) end
+-- There is room beside a reader, for the readers who wait.
+if weight < capacity then call_waiters() end
 return { ADMITTED, fence, microseconds }

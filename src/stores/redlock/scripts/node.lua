@@ -84,6 +84,29 @@ local function keep_fence(fence)
         number(math.floor(fence / 1000) + DAY + 1000))
 end
 
+-- So many are called by one script at most: those who are not admitted are called by the next. The
+-- first is to try at once, and each of the others so many milliseconds later than the one before it,
+-- for that may be dead. All at once would divide the nodes between them.
+local MOST_CALLS, APART = 4, 25
+
+local function need_calls()
+    need('ZRANGE', called_key)
+    need('ZREM', called_key)
+    need('ZREMRANGEBYSCORE', called_key)
+end
+
+-- Those who have waited longest of those who still do. A call is for once: who is refused again is
+-- registered again. An ACL may forbid the channel: then they find out when they look.
+local function call_waiters()
+    redis.call('ZREMRANGEBYSCORE', called_key, '-inf', number(math.floor(microseconds / 1000)))
+    for rank, one in ipairs(redis.call('ZRANGE', called_key, 0, MOST_CALLS - 1)) do
+        local client, its_nonce = string.match(one, '^(%x+) (%x+)$')
+        local call = rank == 1 and ' o' or ' w ' .. number((rank - 1) * APART)
+        redis.call('ZREM', called_key, one)
+        if client then redis.pcall('PUBLISH', 'holdfast:' .. client, its_nonce .. call) end
+    end
+end
+
 -- Whether this fence would be given again by a server that forgets it, and waits.
 local function is_ahead(fence, limit)
     return fence >= microseconds + limit

@@ -65,6 +65,17 @@ TEST_F(TheFunctions, ThatAServerDoesNotHaveAreGivenToItOnceAndAskedForAgain) {
     EXPECT_EQ(way(), Way::function);
 }
 
+/// Whoever asks for the one may be gone when it would hear that it does not have the other.
+TEST_F(TheFunctions, ComeWithThoseThatAreAskedForNext) {
+    Script enter("return 1");
+    const Script leave("return 2");
+    enter.comes_with(leave);
+    EXPECT_EQ(instead(enter, Way::function, not_found), Way::function);
+    EXPECT_EQ(sent(), &enter);
+    EXPECT_EQ(sent(), &leave);
+    EXPECT_EQ(sent(), nullptr);
+}
+
 TEST_F(TheFunctions, AreGivenAgainAfterAFlush) {
     instead(enter_, Way::function, not_found);
     sent();

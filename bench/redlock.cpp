@@ -1,0 +1,253 @@
+// The Redlock store against two flights of the same scripts on bare sockets, on five servers of its
+// own. Both are measured in turns in one run, for on a shared machine only their ratio means
+// something.
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <holdfast/holdfast.hpp>
+
+#include "measure.hpp"
+#include "servers/redis_nodes.hpp"
+#include "stores/redlock/redlock_scripts.hpp"
+#include "support/resp.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using bench::median;
+using bench::sample;
+using bench::Samples;
+using holdfast::test::RedisNodes;
+namespace scripts = holdfast::redlock::scripts;
+
+constexpr double us(double ns) {
+    return ns / 1000;
+}
+
+void pair(holdfast::Mutex& mutex) {
+    holdfast::Hold hold = mutex.acquire();
+    hold.release();
+}
+
+// --- bare sockets -------------------------------------------------------------------------------
+
+/// What a program does that speaks to five servers by itself: sends each the same script, and goes
+/// on at the third answer.
+class RawLock {
+public:
+    explicit RawLock(RedisNodes& nodes) {
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            auto& node = nodes.node(i);
+            load(node, "raw_enter", scripts::enter);
+            load(node, "raw_leave", scripts::leave);
+            const std::string mark = node.command({"GET", "holdfast/=run"});
+            peers_.push_back({.socket = holdfast::test::connect_to_port(node.port()),
+                              .run = mark.substr(0, mark.find(' '))});
+            const int one = 1;
+            setsockopt(peers_.back().socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        }
+    }
+
+    void acquire() {
+        std::array<char, 33> nonce{};
+        std::snprintf(nonce.data(), nonce.size(), "%016x%016x", static_cast<unsigned>(getpid()),
+                      ++nonces_);
+        nonce_ = nonce.data();
+        timespec now{};
+        clock_gettime(CLOCK_REALTIME, &now);
+        const auto proposal = std::to_string(now.tv_sec * 1'000'000 + now.tv_nsec / 1000 + 1000);
+        fly("raw_enter",
+            {nonce_, "30000", "1000000000", "1000000000", proposal, who_, caller_, "30000"});
+    }
+    void release() { fly("raw_leave", {nonce_, "0", caller_, ""}); }
+
+private:
+    struct Peer {
+        holdfast::test::Socket socket;
+        std::string run;
+        std::size_t lines_due = 0;  ///< of answers
+    };
+    static constexpr std::size_t majority = 3;
+    static constexpr std::size_t lines_of_an_answer = 4;
+
+    static void load(const holdfast::test::RedisServer& node, const std::string& name,
+                     std::string_view script) {
+        node.command({"FUNCTION", "LOAD", "REPLACE",
+                      "#!lua name=" + name + "\nredis.register_function{function_name='" + name +
+                          "', flags={'allow-oom'}, callback=function(KEYS, ARGV) " +
+                          std::string(script.substr(script.find('\n'))) + "\nend}"});
+    }
+
+    void fly(const std::string& function, const std::vector<std::string>& arguments) {
+        for (Peer& peer : peers_) {
+            std::vector<std::string> words{"FCALL", function, "5"};
+            words.insert(words.end(), keys_.begin(), keys_.end());
+            words.insert(words.end(), {peer.run, "60000"});
+            words.insert(words.end(), arguments.begin(), arguments.end());
+            if (!holdfast::test::send_all(peer.socket, holdfast::test::to_resp(words))) {
+                throw std::runtime_error("not sent");
+            }
+            peer.lines_due += lines_of_an_answer;
+        }
+        while (std::ranges::count(peers_, 0U, &Peer::lines_due) <
+               static_cast<std::ptrdiff_t>(majority)) {
+            read();
+        }
+    }
+    void read() {
+        std::vector<pollfd> polled;
+        for (const Peer& peer : peers_) {
+            polled.push_back({.fd = peer.lines_due == 0 ? -1 : peer.socket.get(),
+                              .events = POLLIN,
+                              .revents = 0});
+        }
+        poll(polled.data(), polled.size(), -1);
+        for (std::size_t i = 0; i < peers_.size(); ++i) {
+            if (polled[i].revents == 0) continue;
+            std::array<char, 4096> answer{};
+            const ssize_t count = recv(polled[i].fd, answer.data(), answer.size(), 0);
+            if (count <= 0 || answer[0] == '-') throw std::runtime_error("a raw call failed");
+            const auto lines = std::count(answer.begin(), answer.begin() + count, '\n');
+            peers_[i].lines_due -= static_cast<std::size_t>(lines);
+        }
+    }
+
+    const std::string who_ = "machine 12345 machine:12345:0123abcd";
+    const std::string caller_ = std::string(32, 'c') + " " + std::string(32, 'd');
+    const std::vector<std::string> keys_{
+        "{holdfast/raw}holdfast/uncontended=", "{holdfast/raw}#fence",
+        "{holdfast/raw}holdfast/uncontended=left", "{holdfast/raw}holdfast/uncontended=called",
+        "holdfast/=run"};
+    std::vector<Peer> peers_;
+    unsigned nonces_ = 0;
+    std::string nonce_;
+};
+
+void pair(RawLock& lock) {
+    lock.acquire();
+    lock.release();
+}
+
+// --- one process, nobody else -------------------------------------------------------------------
+
+struct Uncontended {
+    double raw = 0;
+    double ours = 0;
+    double one_paused = 0;
+};
+
+void uncontended(bench::Report& report, RedisNodes& nodes) {
+    auto& result = bench::shared_between_processes<Uncontended>();
+    bench::in_processes(1, [&](int) {
+        auto client = holdfast::connect(nodes.url());
+        auto mutex = client.mutex("uncontended");
+        RawLock raw_lock(nodes);
+        Samples raw;
+        Samples ours;
+        for (int round = 0; round < 200; ++round) {
+            sample(raw, 10, [&] { pair(raw_lock); });
+            sample(ours, 10, [&] { pair(mutex); });
+        }
+        result.raw = median(raw);
+        result.ours = median(ours);
+    });
+    nodes.node(2).pause();
+    bench::in_processes(1, [&](int) {
+        auto client = holdfast::connect(nodes.url());
+        auto mutex = client.mutex("uncontended");
+        Samples ours;
+        sample(ours, 2000, [&] { pair(mutex); });
+        result.one_paused = median(ours);
+    });
+    nodes.node(2).resume();
+    report.figure("two flights on bare sockets, p50", us(result.raw), "us");
+    report.figure("Mutex acquire and release, p50", us(result.ours), "us");
+    report.at_most("  ratio", result.ours / result.raw, 1.3, "");
+    report.figure("the same with one node paused, p50", us(result.one_paused), "us");
+    report.at_most("  ratio", result.one_paused / result.ours, 1.2, "");
+}
+
+// --- handing over -------------------------------------------------------------------------------
+
+struct HandOff {
+    bench::Barrier barrier{2};
+    double median = 0;
+};
+
+void hand_off(bench::Report& report, RedisNodes& nodes) {
+    constexpr int rounds = 100;
+    auto& shared = bench::shared_between_processes<HandOff>();
+    auto& released_at = bench::shared_between_processes<std::int64_t>();
+    bench::in_processes(2, [&](int number) {
+        auto client = holdfast::connect(nodes.url());
+        auto mutex = client.mutex("hand_off");
+        Samples samples;
+        for (int i = 0; i < rounds; ++i) {
+            if (number == 0) {
+                holdfast::Hold hold = mutex.acquire();
+                shared.barrier.wait();
+                std::this_thread::sleep_for(30ms);
+                released_at = bench::now_ns();
+                hold.release();
+            } else {
+                shared.barrier.wait();
+                holdfast::Hold hold = mutex.acquire();
+                samples.push_back(bench::now_ns() - released_at);
+                hold.release();
+            }
+            shared.barrier.wait();
+        }
+        if (number == 1) shared.median = median(samples);
+    });
+    report.figure("release to admission in another process, p50", us(shared.median), "us");
+}
+
+// --- all of it ----------------------------------------------------------------------------------
+
+struct Part {
+    std::string_view name;
+    void (*measure)(bench::Report&, RedisNodes&);
+};
+constexpr std::array parts{Part{"uncontended", uncontended}, Part{"hand_off", hand_off}};
+
+std::vector<Part> parts_named(const std::vector<std::string_view>& names) {
+    if (names.empty()) return {parts.begin(), parts.end()};
+    std::vector<Part> chosen;
+    for (const std::string_view name : names) {
+        const auto part = std::ranges::find(parts, name, &Part::name);
+        if (part == parts.end()) throw std::runtime_error("no part " + std::string(name));
+        chosen.push_back(*part);
+    }
+    return chosen;
+}
+
+}  // namespace
+
+/// [--check] [PART...]. --check: fails when a bar is missed.
+int main(int count, char** words) {
+    try {
+        std::vector<std::string_view> names(words + 1, words + count);
+        const bool check = std::erase(names, "--check") > 0;
+        const auto chosen = parts_named(names);
+        RedisNodes nodes;
+        bench::Report report;
+        for (const Part& part : chosen) part.measure(report, nodes);
+        return check && report.missed() ? 1 : 0;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "bench: %s\n", error.what());
+        return 2;
+    }
+}

@@ -1,0 +1,179 @@
+#include <fstream>
+
+#include "faults/redlock_faults.hpp"
+#include "support/temporary_folder.hpp"
+
+/// Requests and answers that are lost, late or doubled on the way to one of the nodes, or to most.
+namespace holdfast::test {
+namespace {
+
+using State = Standing::State;
+namespace scripts = redlock::scripts;
+
+class RedlockReplies : public RedlockTrap {};
+
+TEST_F(RedlockReplies, AnEnterWhoseAnswerIsLostAtOneNodeIsOneHolderAndLeavesNothing) {
+    const Client ours = client();
+    const Ambush lost(network(1), asking_for(scripts::enter), {Verdict::drop_reply});
+    auto hold = ours.mutex("orders", long_lived()).acquire();
+    ASSERT_TRUE(lost.await_seen(1));
+    EXPECT_FALSE(rival().mutex("orders").try_lock());
+    EXPECT_EQ(hold.release(), Released::in_time);
+    expect_free_soon();
+}
+
+TEST_F(RedlockReplies, EntersWhoseAnswersAreLostAtAllNodesAreOneHolder) {
+    const Client ours = client();
+    std::vector<std::unique_ptr<Ambush>> lost;
+    for (std::size_t i = 0; i < 3; ++i) {
+        lost.push_back(std::make_unique<Ambush>(network(i), asking_for(scripts::enter),
+                                                std::vector{Verdict::drop_reply}));
+    }
+    auto hold = ours.mutex("orders", long_lived()).acquire();
+    EXPECT_FALSE(rival().mutex("orders").try_lock());
+    EXPECT_EQ(hold.release(), Released::in_time);
+    expect_free_soon();
+}
+
+TEST_F(RedlockReplies, AnEnterThatComesAfterItsLeaveIsRefused) {
+    const Client ours = client("?request_timeout=500ms");
+    for (std::size_t i = 0; i < 2; ++i) network(i).hold_requests();
+    sentence_of([&] { static_cast<void>(ours.mutex("orders", long_lived()).try_acquire()); },
+                errc::unreachable);
+    for (std::size_t i = 0; i < 2; ++i) network(i).pass();
+    expect_free_soon();
+    EXPECT_TRUE(rival().mutex("orders").try_lock());
+}
+
+TEST_F(RedlockReplies, ALeaveWhoseAnswerIsLostLeavesTheNextHolderAlone) {
+    const Client ours = client();
+    auto hold = ours.mutex("orders", long_lived()).acquire();
+    std::vector<std::unique_ptr<Ambush>> lost;
+    for (std::size_t i = 0; i < 3; ++i) {
+        lost.push_back(std::make_unique<Ambush>(network(i), asking_for(scripts::leave),
+                                                std::vector{Verdict::drop_reply}));
+    }
+    Acquiring waiting(rival(), "orders", long_lived());
+    EXPECT_NE(hold.release(), Released::too_late);
+    auto next = waiting.get();
+    static_cast<void>(ours.look_at("orders"));
+    EXPECT_TRUE(next.held());
+    EXPECT_EQ(next.release(), Released::in_time);
+    expect_free_soon();
+}
+
+TEST_F(RedlockReplies, ALeaveThatIsLostAtOneNodeIsMadeUpForInTheBackground) {
+    const Client ours = client("?request_timeout=500ms");
+    auto hold = ours.mutex("orders", long_lived()).acquire();
+    EXPECT_TRUE(await([&] { return keys_of_holders(2) != "[]"; }));
+    network(2).black_hole();
+    EXPECT_EQ(hold.release(), Released::in_time);
+    // Time passes in which the client does other things.
+    for (int i = 0; i < 20; ++i) ours.mutex("bills").acquire().release();
+    network(2).pass();
+    expect_free_soon();
+}
+
+TEST_F(RedlockReplies, AHoldThatIsAnsweredAfterItsLeaseIsNone) {
+    const Client ours = client();
+    for (std::size_t i = 0; i < 2; ++i) network(i).delay_replies(600ms);
+    sentence_of([&] { static_cast<void>(ours.mutex("orders", {.lease = 300ms}).try_acquire()); },
+                errc::unreachable);
+    for (std::size_t i = 0; i < 2; ++i) network(i).pass();
+    expect_free_soon();
+}
+
+TEST_F(RedlockReplies, AHoldIsLostInItsTimeBehindABlackHole) {
+    const Client ours = client("?request_timeout=500ms");
+    const auto hold = ours.mutex("orders", {.lease = 2s}).acquire();
+    const auto began = Clock::now();
+    for (std::size_t i = 0; i < 3; ++i) network(i).black_hole();
+    EXPECT_TRUE(await([&] { return hold.lost().stop_requested(); }));
+    EXPECT_LT(Clock::now() - began, 2s);
+    const auto next = rival().mutex("orders").acquire();
+    EXPECT_FALSE(hold.held());
+    EXPECT_GT(next.fence(), hold.fence());
+}
+
+TEST_F(RedlockReplies, AWaiterWhoseCallsAreLostComesInAllTheSame) {
+    const Client ours = client();
+    auto hold = rival().mutex("orders", {.lease = 2s}).acquire();
+    for (std::size_t i = 0; i < 3; ++i) network(i).lose_pushes();
+    Acquiring waiting(ours, "orders", {.lease = 2s});
+    EXPECT_FALSE(waiting.is_over(300ms));
+    hold.release();
+    const auto released = Clock::now();
+    EXPECT_TRUE(waiting.get().held());
+    EXPECT_LT(Clock::now() - released, 3s) << "it looks when the lease would be over at the latest";
+}
+
+TEST_F(RedlockReplies, AWaiterIsCalledByTheNodesThatAreLeft) {
+    const Client ours = client();
+    auto hold = rival().mutex("orders", {.lease = 30s}).acquire();
+    Acquiring waiting(ours, "orders", {.lease = 30s});
+    EXPECT_FALSE(waiting.is_over(300ms));
+    network(0).lose_pushes();
+    const auto released = Clock::now();
+    hold.release();
+    EXPECT_TRUE(waiting.get().held());
+    EXPECT_LT(Clock::now() - released, 2s);
+}
+
+// --- a clock that is ahead ---
+
+class RedlockClock : public testing::Test {
+protected:
+    void set_ahead(int seconds) const {
+        std::ofstream(folder_.path() / "new") << seconds;
+        std::filesystem::rename(folder_.path() / "new", clock_);
+    }
+
+    TemporaryFolder folder_;
+    const std::filesystem::path clock_ = folder_.path() / "ahead";
+    RedisServer right_;
+    RedisServer other_;
+    RedisServer ahead_{{.under = {"env", "LD_PRELOAD=" HOLDFAST_TEST_WRONG_CLOCK,
+                                  "HOLDFAST_TEST_CLOCK=" + clock_.string()}}};
+    const std::string url_ =
+        RedisNodes::url_at({right_.port(), other_.port(), ahead_.port()}, "?request_timeout=500ms");
+};
+
+/// The first hold has its fence from the clock that is ahead, the second one is let in by the
+/// others: one of them must have been told.
+TEST_F(RedlockClock, AFenceOfOneThatIsAheadIsKnownToTheOthers) {
+    set_ahead(20);
+    EXPECT_EQ(open_store(url_).store->initialize().get().value(), 3U);
+    std::uint64_t last = 0;
+    for (int i = 0; i < 3; ++i) {
+        right_.pause();
+        {
+            const Hold hold = connect(url_).mutex("orders").acquire();
+            EXPECT_GT(hold.fence(), last);
+            last = hold.fence();
+        }
+        right_.resume();
+        ahead_.pause();
+        {
+            const Hold hold = connect(url_).mutex("orders").acquire();
+            EXPECT_GT(hold.fence(), last);
+            last = hold.fence();
+        }
+        ahead_.resume();
+    }
+}
+
+/// No majority stores its fences, and it is done without.
+TEST_F(RedlockClock, OneThatIsAnHourAheadStopsNobody) {
+    set_ahead(3600);
+    EXPECT_EQ(open_store(url_).store->initialize().get().value(), 3U);
+    const Client client = connect(url_);
+    std::uint64_t last = 0;
+    for (int i = 0; i < 10; ++i) {
+        const Hold hold = client.mutex("orders").acquire();
+        EXPECT_GT(hold.fence(), last);
+        last = hold.fence();
+    }
+}
+
+}  // namespace
+}  // namespace holdfast::test

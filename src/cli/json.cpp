@@ -66,7 +66,7 @@ std::string word_for(Waking waking) {
 }
 
 /// All of them, with a comma and a blank between each two.
-Json split(std::string_view words) {
+Json words_in(std::string_view words) {
     Json result = Json::array();
     for (std::size_t comma = 0; comma != std::string_view::npos;) {
         comma = words.find(", ");
@@ -80,7 +80,7 @@ Json to_json(const StoreInfo& store) {
     const Capabilities& can = store.can;
     const bool servers_decide = !can.longest_lease_is.empty();
     return {{"name", store.name},
-            {"schemes", split(store.schemes)},
+            {"schemes", words_in(store.schemes)},
             {"in_this_build", store.in_this_build},
             {"for", word_for(can.reach)},
             {"survives_restart", word_for(can.survives_restart)},

@@ -77,14 +77,14 @@ std::string page_of(const ResourceInfo& resource) {
     return is_free(resource) ? summary : summary + "\n" + table_of(resource).text(colour);
 }
 
-std::string json_of(const ResourceInfo& resource) {
+std::string json_of_one(const ResourceInfo& resource) {
     if (is_free(resource)) return json_of({}, Detail::shown);
     return json_of(std::vector{resource}, Detail::shown);
 }
 
 int show(const ShowOptions& options) {
     const ResourceInfo resource = find(connect_to(options.store), options.name);
-    print(options.json ? json_of(resource) : page_of(resource));
+    print(options.json ? json_of_one(resource) : page_of(resource));
     return success;
 }
 

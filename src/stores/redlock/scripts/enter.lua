@@ -17,7 +17,11 @@ local who, caller, patience = ARGV[8], ARGV[9], tonumber(ARGV[10])
 local withdrawn = redis.call('ZSCORE', left_key, nonce)
 if withdrawn and tonumber(withdrawn) * 1000 > microseconds then return { GONE, 0, microseconds } end
 
-local forgetful = forgetful_until()
+local forgetful, agreed = forgetful_until()
+if agreed then
+    return redis.error_reply('ERR its other clients have max_lease=' .. agreed ..
+        'ms; all clients of a set of nodes must have the same')
+end
 if forgetful then return { FORGETFUL, 0, microseconds, left_until(forgetful) } end
 local holders = read_holders()
 local known = holders[nonce]

@@ -10,7 +10,8 @@
 --   4  {holdfast/BBB}R=called   ZSET    who is to be called when somebody leaves: client and nonce,
 --                                       by when (in milliseconds) it gives up waiting
 --   5  holdfast/=run            STRING  the marker: the run of the server that these keys are of,
---                                       and since when (in microseconds)
+--                                       since when (in microseconds), and the max_lease of all who
+--                                       use the set (in milliseconds; none: nobody has said yet)
 --
 -- ARGV begins with the run of the server, as the client has learnt it on the connection by which
 -- this comes, and max_lease in milliseconds. Every answer begins with a vote, a fence, and the
@@ -37,15 +38,18 @@ local function left_until(moment)
 end
 
 -- When the last lease is over that this run may have forgotten; nothing when it is. A run that is
--- new here knows of nothing that was before it, whatever its keys say.
+-- new here knows of nothing that was before it, whatever its keys say. And the max_lease that others
+-- have agreed on, if it is another one: with a shorter one this node would count too early.
 local function forgetful_until()
-    local its_run, since = string.match(redis.call('GET', marker_key) or '', '^(%x+) (%d+)$')
-    if its_run ~= run then
-        redis.call('SET', marker_key, run .. ' ' .. clock)
-        since = microseconds
+    local its_run, since, agreed =
+        string.match(redis.call('GET', marker_key) or '', '^(%x+) (%d+) ?(%d*)$')
+    if its_run ~= run or agreed == '' then
+        since = its_run == run and since or clock
+        agreed = ARGV[2]
+        redis.call('SET', marker_key, run .. ' ' .. since .. ' ' .. agreed)
     end
     local ends = since + max_lease
-    return ends > microseconds and ends or nil
+    return ends > microseconds and ends or nil, agreed ~= ARGV[2] and agreed or nil
 end
 
 local function holder(nonce, weight, fence, lease_end, serial, since, who)

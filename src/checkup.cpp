@@ -1,15 +1,13 @@
 #include <holdfast/checkup.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <future>
 #include <memory>
 #include <mutex>
 #include <random>
-#include <thread>
 #include <utility>
 
 #include <holdfast/holdfast.hpp>
@@ -126,23 +124,31 @@ public:
     }
 
 private:
+    struct Arrival {
+        Attempt attempt;
+        Moment when;
+    };
+
     /// From giving back to the next one's being in.
     std::optional<std::chrono::nanoseconds> handed_over(Mutex& mutex, Mutex& other,
                                                         std::size_t number) {
         Hold hold = mutex.acquire();
-        auto next = std::async(std::launch::async, [&]() -> std::optional<Moment> {
-            Attempt attempt = other.try_acquire_for(patience);
-            if (!attempt) return std::nullopt;
-            const Moment in = BootClock::now();
-            attempt->release();
-            return in;
-        });
+        const auto next = std::make_shared<std::promise<Arrival>>();
+        auto arrived = next->get_future();
+        other.async_try_acquire_for(patience,
+                                    [next](const std::exception_ptr& failure, Attempt attempt) {
+                                        const Moment when = BootClock::now();
+                                        if (failure) return next->set_exception(failure);
+                                        next->set_value({std::move(attempt), when});
+                                    });
         const bool in_line = line_->await(number);
         const Moment gave_back = BootClock::now();
         hold.release();
-        const std::optional<Moment> in = next.get();
-        if (!in_line || !in) return std::nullopt;
-        return *in - gave_back;
+        auto [attempt, when] = arrived.get();
+        if (!attempt) return std::nullopt;
+        attempt->release();
+        if (!in_line) return std::nullopt;
+        return when - gave_back;
     }
 
     const std::shared_ptr<LineWatcher> line_ = std::make_shared<LineWatcher>();

@@ -81,7 +81,7 @@ std::string show_waking(Waking waking) {
 }
 
 std::string show_leases(const Capabilities& can) {
-    const std::string shortest =
+    std::string shortest =
         can.shortest_lease ? show_duration(*can.shortest_lease) : "as servers grant";
     if (!can.longest_lease_is.empty()) {
         return can.shortest_lease ? shortest + " to what the URL says" : shortest;

@@ -9,6 +9,9 @@ namespace {
 TEST(CheckedLocal, IsWellOrFoundToBeShared) {
     const TemporaryFolder folder;
     const std::string url = "local://" + folder.path().string() + "/store";
+    // What is true of the place where tests run is not what they are about.
+    const bool contained = found_on(url).contains("local.container");
+    if (contained) GTEST_SKIP() << "this is a container";
     const Checkup checkup = expect_well(url);
     EXPECT_FALSE(checkup.clock_ahead);
     EXPECT_TRUE(open_store(url).store->inspect("").get().value().empty());

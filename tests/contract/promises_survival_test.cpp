@@ -23,11 +23,11 @@ Capabilities promised(std::string_view name) {
 }
 
 /// As long as the store grants, and longer than any restart.
-LockOptions long_lived(const Client& client) {
+[[maybe_unused]] LockOptions long_lived(const Client& client) {
     return {.lease = client.usual_lease()};
 }
 
-bool is_held(const std::string& url) {
+[[maybe_unused]] bool is_held(const std::string& url) {
     const Attempt attempt = connect(url).mutex("orders").try_acquire();
     return !attempt;
 }

@@ -1,6 +1,7 @@
 #include "stores/mysql/checkup.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast::inline v0::mysql {
 
@@ -78,13 +79,13 @@ void judge_kill(const sql::Settings& settings, Findings& findings) {
     const auto able = settings.all_of("ends_sleeps");
     for (const std::string& maker : settings.all_of("maker")) {
         if (maker == user || std::ranges::find(able, maker) != able.end()) continue;
+        std::string fact = "the procedures were made by ";
+        fact.append(maker).append(", who is not seen to have the right CONNECTION ADMIN, and ");
+        fact.append("are used by ").append(user);
         findings.push_back(
             {.severity = Severity::advice,
              .name = "mysql.kill",
-             .fact = "the procedures were made by " + maker +
-                     ", who is not seen to have the right "
-                     "CONNECTION ADMIN, and are used by " +
-                     user,
+             .fact = std::move(fact),
              .consequence = "who gives a lock back cannot wake the waiters of another user: they "
                             "look when what is ahead of them ends, and with their renewals",
              .remedy = "GRANT CONNECTION ADMIN ON *.* TO " + maker + ", or one user for all"});

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <asio/any_io_executor.hpp>
 #include <asio/associated_allocator.hpp>
 #include <asio/associated_cancellation_slot.hpp>
 #include <asio/associated_executor.hpp>
@@ -24,7 +25,8 @@
 #include <asio/executor_work_guard.hpp>
 #include <asio/post.hpp>
 #include <asio/query.hpp>
-#include <asio/system_executor.hpp>
+#include <asio/strand.hpp>
+#include <asio/system_context.hpp>
 
 #include <holdfast/hold.hpp>
 #include <holdfast/multi_lock.hpp>
@@ -142,17 +144,41 @@ private:
     std::shared_ptr<List> list_ = std::make_shared<List>();
 };
 
-/// The list of the context in which this executor runs what it is given; null when it has none, or
-/// one that ends with the program.
+/// The class of the context that an executor names; void when it has none.
+template <class Executor>
+struct ContextOf {
+    using Type = void;
+};
+template <class Executor>
+    requires(asio::can_query<const Executor&, asio::execution::context_t>::value)
+struct ContextOf<Executor> {
+    using Type = std::remove_cvref_t<decltype(asio::query(std::declval<const Executor&>(),
+                                                          asio::execution::context))>;
+};
+
+/// Whether its context may end before the program does. That of the system may not, and must not be
+/// asked for: it is made then, with threads. Whoever hides its context's class (use_future) has
+/// that one, but for asio's own wrapper.
+template <class Executor>
+inline constexpr bool has_context_that_ends =
+    std::is_same_v<Executor, asio::any_io_executor> ||
+    !(std::is_void_v<typename ContextOf<Executor>::Type> ||
+      std::is_same_v<typename ContextOf<Executor>::Type, asio::system_context> ||
+      std::is_same_v<typename ContextOf<Executor>::Type, asio::execution_context>);
+
+/// The list of the context in which this executor runs what it is given; null when that has none.
 template <class Executor>
 std::shared_ptr<Outstanding::List> list_of(const Executor& executor) {
-    if constexpr (asio::can_query<const Executor&, asio::execution::context_t>::value) {
+    if constexpr (has_context_that_ends<Executor>) {
         asio::execution_context& context = asio::query(executor, asio::execution::context);
-        asio::execution_context& for_ever =
-            asio::query(asio::system_executor(), asio::execution::context);
-        if (&context != &for_ever) return asio::use_service<Outstanding>(context).list();
+        return asio::use_service<Outstanding>(context).list();
+    } else {
+        return nullptr;
     }
-    return nullptr;
+}
+template <class Inner>
+std::shared_ptr<Outstanding::List> list_of(const asio::strand<Inner>& strand) {
+    return list_of(strand.get_inner_executor());
 }
 
 /// A handler on its way, and the work that its executor has until then.

@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include <asio.hpp>
 #include <asio/experimental/as_tuple.hpp>
 #include <asio/experimental/awaitable_operators.hpp>
@@ -42,6 +44,7 @@ protected:
     asio::io_context loop_;
     Client client_ = connect("memory:");
     Mutex orders_{client_, "orders"};
+    int unused_ = 0;
 };
 
 TEST_F(Asio, ACallbackIsCalledOnItsExecutorWhichHasWorkUntilThen) {
@@ -56,6 +59,32 @@ TEST_F(Asio, ACallbackIsCalledOnItsExecutorWhichHasWorkUntilThen) {
     loop_.run();
     EXPECT_EQ(called_on, std::this_thread::get_id());
     EXPECT_TRUE(await([&] { return nobody_is_left(); }));
+}
+
+asio::awaitable<void> chain(Mutex& mutex, int length, int& busy) {
+    for (int i = 0; i < length; ++i) {
+        Attempt hold = co_await async_try_acquire_for(mutex, 0s, use_awaitable);
+        if (!hold) ++busy;
+        // Given back without waiting, and before what follows.
+        hold = {};
+    }
+}
+
+/// Those of the system's context are made when somebody asks for it.
+TEST_F(Asio, NoThreadOfAsiosIsMadeForIt) {
+    const auto threads = [] {
+        const std::filesystem::directory_iterator all("/proc/self/task");
+        return std::distance(begin(all), end(all));
+    };
+    async_acquire(orders_, asio::use_future).get().release();
+    const auto before = threads();
+    async_acquire(orders_, asio::use_future).get().release();
+    run(chain(orders_, 1, unused_));
+    std::promise<void> called;
+    async_acquire(orders_, [&](const std::exception_ptr&, const Hold&) { called.set_value(); });
+    called.get_future().get();
+    EXPECT_EQ(threads(), before);
+    EXPECT_LE(before, 5) << "this one, three of the client, and perhaps one of a sanitizer";
 }
 
 TEST_F(Asio, ACallbackWithoutAnExecutorIsCalledToo) {
@@ -102,15 +131,6 @@ asio::awaitable<void> each_lock(const Client& client) {
 TEST_F(Asio, ACoroutineHoldsEachKindOfLock) {
     run(each_lock(client_));
     EXPECT_TRUE(await([&] { return nobody_is_left(); }));
-}
-
-asio::awaitable<void> chain(Mutex& mutex, int length, int& busy) {
-    for (int i = 0; i < length; ++i) {
-        Attempt hold = co_await async_try_acquire_for(mutex, 0s, use_awaitable);
-        if (!hold) ++busy;
-        // Given back without waiting, and before what follows.
-        hold = {};
-    }
 }
 
 TEST_F(Asio, WhatACoroutineGivesBackIsFreeForWhatItAsksForNext) {

@@ -11,6 +11,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@
 #include "measure.hpp"
 #include "servers/redis_nodes.hpp"
 #include "stores/redlock/redlock_scripts.hpp"
+#include "support/child.hpp"
 #include "support/resp.hpp"
 
 namespace {
@@ -187,7 +189,7 @@ struct HandOff {
     double median = 0;
 };
 
-void hand_off(bench::Report& report, RedisNodes& nodes) {
+double median_of_hand_offs(RedisNodes& nodes) {
     constexpr int rounds = 100;
     auto& shared = bench::shared_between_processes<HandOff>();
     auto& released_at = bench::shared_between_processes<std::int64_t>();
@@ -212,7 +214,98 @@ void hand_off(bench::Report& report, RedisNodes& nodes) {
         }
         if (number == 1) shared.median = median(samples);
     });
-    report.figure("release to admission in another process, p50", us(shared.median), "us");
+    return shared.median;
+}
+
+void hand_off(bench::Report& report, RedisNodes& nodes) {
+    report.figure("release to admission in another process, p50", us(median_of_hand_offs(nodes)),
+                  "us");
+}
+
+// --- beside npm's redlock -----------------------------------------------------------------------
+
+/// A process with it: see node_redlock.js.
+class NodeRedlock {
+public:
+    NodeRedlock(RedisNodes& nodes, const std::string& name) : process_(words(nodes, name)) {}
+
+    void say(const std::string& request) { process_.say(request); }
+    std::string hear() {
+        const auto line = process_.hear();
+        if (!line) {
+            throw std::runtime_error(
+                "node_redlock.js gives no answer; its packages come with ctest -R node_clients");
+        }
+        return *line;
+    }
+    std::int64_t hear_time() { return std::stoll(hear()); }
+
+private:
+    static std::vector<std::string> words(RedisNodes& nodes, const std::string& name) {
+        std::vector<std::string> all{"env", "NODE_PATH=" HOLDFAST_BENCH_NODE_PATH, "node",
+                                     HOLDFAST_BENCH_FOLDER "/node_redlock.js", name};
+        for (std::size_t i = 0; i < nodes.size(); ++i) {
+            all.push_back(std::to_string(nodes.node(i).port()));
+        }
+        return all;
+    }
+
+    holdfast::test::Child process_;
+};
+
+struct Rates {
+    double theirs = 0;
+    double ours = 0;
+};
+
+Rates medians_of_pairs(RedisNodes& nodes) {
+    NodeRedlock node(nodes, "theirs");
+    auto client = holdfast::connect(nodes.url());
+    auto mutex = client.mutex("ours");
+    Samples theirs;
+    Samples ours;
+    constexpr int count = 50;
+    for (int round = 0; round < 20; ++round) {
+        node.say("pairs " + std::to_string(count));
+        std::istringstream times(node.hear());
+        for (std::int64_t time = 0; times >> time;) theirs.push_back(time);
+        sample(ours, count, [&] { pair(mutex); });
+    }
+    return {median(theirs), median(ours)};
+}
+
+double median_of_their_hand_offs(RedisNodes& nodes) {
+    NodeRedlock holder(nodes, "hand_off");
+    NodeRedlock waiter(nodes, "hand_off");
+    Samples samples;
+    for (int i = 0; i < 20; ++i) {
+        holder.say("hold");
+        static_cast<void>(holder.hear());
+        waiter.say("wait");
+        static_cast<void>(waiter.hear());
+        // At any moment between two looks.
+        std::this_thread::sleep_for(300ms + std::chrono::milliseconds{10 * i});
+        holder.say("release");
+        const std::int64_t released = holder.hear_time();
+        samples.push_back(waiter.hear_time() - released);
+    }
+    return median(samples);
+}
+
+void node_redlock(bench::Report& report, RedisNodes& nodes) {
+    auto& pairs = bench::shared_between_processes<Rates>();
+    auto& hand_offs = bench::shared_between_processes<Rates>();
+    bench::in_processes(1, [&](int) {
+        pairs = medians_of_pairs(nodes);
+        hand_offs.theirs = median_of_their_hand_offs(nodes);
+    });
+    hand_offs.ours = median_of_hand_offs(nodes);
+    report.figure("npm redlock acquire and release, p50", us(pairs.theirs), "us");
+    report.figure("Mutex acquire and release, p50", us(pairs.ours), "us");
+    report.at_least("  times as fast", pairs.theirs / pairs.ours, 2, "");
+    report.figure("npm redlock release to admission, p50", us(hand_offs.theirs), "us");
+    report.figure("ours, p50", us(hand_offs.ours), "us");
+    report.at_least("  times shorter", hand_offs.theirs / hand_offs.ours, 10, "");
 }
 
 // --- all of it ----------------------------------------------------------------------------------
@@ -221,7 +314,8 @@ struct Part {
     std::string_view name;
     void (*measure)(bench::Report&, RedisNodes&);
 };
-constexpr std::array parts{Part{"uncontended", uncontended}, Part{"hand_off", hand_off}};
+constexpr std::array parts{Part{"uncontended", uncontended}, Part{"hand_off", hand_off},
+                           Part{"node_redlock", node_redlock}};
 
 std::vector<Part> parts_named(const std::vector<std::string_view>& names) {
     if (names.empty()) return {parts.begin(), parts.end()};

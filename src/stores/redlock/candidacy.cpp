@@ -23,11 +23,7 @@ constexpr std::chrono::milliseconds tombstone_time = 1min;
 class Withdrawal : public std::enable_shared_from_this<Withdrawal> {
 public:
     Withdrawal(Desk desk, std::shared_ptr<const Profile> profile, Nonce nonce, std::size_t node)
-        : desk_(std::move(desk)),
-          profile_(std::move(profile)),
-          nonce_(nonce),
-          node_(node),
-          interest_(desk_.wire.interest()) {}
+        : desk_(std::move(desk)), profile_(std::move(profile)), nonce_(nonce), node_(node) {}
 
     void leave() {
         desk_.wire.submit(
@@ -57,7 +53,6 @@ private:
     const Nonce nonce_;
     const std::size_t node_;
     const Moment began_ = BootClock::now();
-    const Wire::Interest interest_;
 };
 
 std::string in_seconds(std::chrono::milliseconds time) {

@@ -173,14 +173,9 @@ public:
     void take(const redis::Answer& answer) {
         std::unique_lock lock(mutex_);
         ++(answer.result.ok() ? answered_ : failed_);
-        const bool is_first_failure = !answer.result.ok() && !failure_;
-        if (is_first_failure) failure_ = answer.result.failure();
+        if (!answer.result.ok()) note(answer.result.failure());
         const bool is_enough = answered_ >= desk_.terms().majority();
-        // What is set up wrongly is to be found out now, also where the others would do.
-        const bool is_wrong = !answer.result.ok() && net::is_lasting(answer.result.failure());
-        if (is_wrong) failure_ = answer.result.failure();
-        const bool is_hopeless =
-            is_wrong || desk_.terms().nodes - failed_ < desk_.terms().majority();
+        const bool is_hopeless = desk_.terms().nodes - failed_ < desk_.terms().majority();
         if (is_over_ || (!is_enough && !is_hopeless)) return;
         is_over_ = true;
         Result<bool> outcome = true;
@@ -192,6 +187,10 @@ public:
     Flight<bool> flight;
 
 private:
+    /// What waiting does not mend says more than what it may.
+    void note(const Failure& failure) {
+        if (!failure_ || net::is_lasting(failure)) failure_ = failure;
+    }
     Failure why() const {
         return {failure_->code, Effect::none,
                 desk_.description + ": " + std::to_string(failed_) + " of " +

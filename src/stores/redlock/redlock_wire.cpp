@@ -61,9 +61,12 @@ bool RedlockWire::is_in_trouble(std::size_t node) const {
 }
 
 void RedlockWire::at(Moment moment, Callback<void()> callback) {
-    const std::lock_guard guard(mutex_);
-    alarms_.emplace(moment, std::move(callback));
+    {
+        const std::lock_guard guard(mutex_);
+        alarms_.emplace(moment, std::move(callback));
+    }
     bell_.ring();
+    lead_by(moment);
 }
 
 void RedlockWire::listen(const std::vector<std::shared_ptr<Listener>>& listeners) {
@@ -79,8 +82,8 @@ void RedlockWire::turn(std::optional<Moment> until, Due& due) {
         serve(BootClock::now(), due);
         // One may be connected by this, and then nothing comes in that would end the poll().
         flush_all(lock);
-        if (!due.empty()) return;
         see_to_the_rest();
+        if (!due.empty()) return;
         const Moment first = std::min(until.value_or(Moment::max()), earliest());
         until = first == Moment::max() ? std::nullopt : std::optional(first);
         poll_for(polled_);
@@ -106,7 +109,8 @@ void RedlockWire::turn(std::optional<Moment> until, Due& due) {
 void RedlockWire::see_to_the_rest() {
     const bool is_over =
         std::ranges::all_of(nodes_, [](const auto& node) { return node->is_idle(); });
-    if (!is_over) lead_by(BootClock::now() + patience_without_leader);
+    if (!is_over) return lead_by(BootClock::now() + patience_without_leader);
+    if (!alarms_.empty()) lead_by(alarms_.begin()->first);
 }
 
 void RedlockWire::serve(Moment now, Due& due) {

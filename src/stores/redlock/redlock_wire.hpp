@@ -44,7 +44,8 @@ public:
     /// Whether it cannot be reached, or has said nothing for a while: then nobody should wait for
     /// its answer who can do without.
     bool is_in_trouble(std::size_t node) const;
-    /// Calls back as a part of a turn, not before that moment, while somebody leads then.
+    /// Calls back as a part of a turn, not before that moment; a little later where nobody waits
+    /// for anything then.
     void at(Moment moment, Callback<void()> callback);
 
     /// Opens the second connection to each node and keeps it open. One listener for each node, held

@@ -55,11 +55,12 @@ if fence > NEVER then return redis.error_reply('ERR the last fence is planted') 
 need('SET', fence_key)
 need('HSET', holders_key)
 need('PEXPIREAT', holders_key)
-need_calls()
+local waiters = redis.call('EXISTS', called_key) == 1
+if waiters then need_calls() end
 keep_fence(fence)
 write_holder(holders,
     holder(nonce, weight, fence, microseconds + lease, 0, microseconds, who))
-if caller ~= '' then redis.call('ZREM', called_key, caller) end
+if waiters and caller ~= '' then redis.call('ZREM', called_key, caller) end
 -- There is room beside a reader, for the readers who wait.
-if weight < capacity then call_waiters() end
+if waiters and weight < capacity then call(next_waiters()) end
 return { ADMITTED, fence, microseconds }

@@ -93,17 +93,22 @@ end
 -- for that may be dead. All at once would divide the nodes between them.
 local MOST_CALLS, APART = 4, 25
 
+-- Those who have waited longest of those who still do.
+local function next_waiters()
+    local now = number(math.floor(microseconds / 1000))
+    return redis.call('ZRANGE', called_key, '(' .. now, '+inf', 'BYSCORE', 'LIMIT', 0, MOST_CALLS)
+end
+
 local function need_calls()
-    need('ZRANGE', called_key)
     need('ZREM', called_key)
     need('ZREMRANGEBYSCORE', called_key)
 end
 
--- Those who have waited longest of those who still do. A call is for once: who is refused again is
--- registered again. An ACL may forbid the channel: then they find out when they look.
-local function call_waiters()
+-- A call is for once: who is refused again is registered again. An ACL may forbid the channel: then
+-- they find out when they look.
+local function call(waiters)
     redis.call('ZREMRANGEBYSCORE', called_key, '-inf', number(math.floor(microseconds / 1000)))
-    for rank, one in ipairs(redis.call('ZRANGE', called_key, 0, MOST_CALLS - 1)) do
+    for rank, one in ipairs(waiters) do
         local client, its_nonce = string.match(one, '^(%x+) (%x+)$')
         local call = rank == 1 and ' o' or ' w ' .. number((rank - 1) * APART)
         redis.call('ZREM', called_key, one)

@@ -15,6 +15,7 @@
 
 #include "stores/redlock/candidacy.hpp"
 #include "stores/redlock/candidates.hpp"
+#include "stores/redlock/checkup.hpp"
 #include "stores/redlock/desk.hpp"
 #include "stores/redlock/founding.hpp"
 #include "stores/redlock/nodes.hpp"
@@ -82,7 +83,8 @@ private:
 class RedlockStore final : public Store, public std::enable_shared_from_this<RedlockStore> {
 public:
     explicit RedlockStore(const Nodes& nodes)
-        : description_(nodes.shown()),
+        : nodes_(nodes),
+          description_(nodes.shown()),
           requests_(nodes.terms),
           acquaintance_(nodes.terms),
           wire_(nodes, requests_.channel()) {}
@@ -107,6 +109,7 @@ public:
     }
 
     Capabilities capabilities() const override;
+    Result<Examination> examine() override { return redlock::examine(nodes_, requests_.channel()); }
     RedlockWire& wire() override { return wire_; }
     const std::string& description() const override { return description_; }
 
@@ -139,6 +142,7 @@ private:
     }
     std::size_t heard() const;
 
+    const Nodes nodes_;
     const std::string description_;
     const Requests requests_;
     Acquaintance acquaintance_;

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "port/store.hpp"
+#include "stores/redlock/nodes.hpp"
+
+namespace holdfast::inline v0::redlock {
+
+/// What on the nodes makes locks less safe: see Store::examine(). That a node may forget is none of
+/// it; that one is away is, or that their clocks differ.
+Result<Examination> examine(const Nodes& nodes, const std::string& channel);
+
+}  // namespace holdfast::inline v0::redlock

@@ -203,10 +203,7 @@ Failure Candidacy::too_late() const {
 
 /// Of those that have no say the reason that most concerns the user.
 Failure Candidacy::why_too_few() const {
-    // Once it is in, it is gone by its lease alone.
-    const bool was_in = std::ranges::any_of(
-        places_, [](const Place& place) { return place.entered == Place::Entered::yes; });
-    if (ballot_->count(Kind::gone) > 0) return was_in ? too_late() : withdrawn();
+    if (ballot_->count(Kind::gone) > 0) return was_refused() ? withdrawn() : too_late();
     Failure failure{errc::unreachable, Effect::none, desk_.description + ": "};
     if (std::ranges::any_of(places_, &Place::may_be_in)) failure.effect = Effect::unknown;
     if (ballot_->count(Kind::forgetful) > 0) {
@@ -223,6 +220,15 @@ Failure Candidacy::why_too_few() const {
         add_troubles(failure);
     }
     return failure;
+}
+
+/// By a tombstone. Once it is in, it is gone by its lease.
+bool Candidacy::was_refused() const {
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+        const bool is_gone = ballot_->nodes()[i].vote.kind == Kind::gone;
+        if (is_gone && places_[i].entered != Place::Entered::yes) return true;
+    }
+    return false;
 }
 
 std::string Candidacy::of_all(std::size_t count) const {
@@ -318,7 +324,8 @@ void Candidacy::withdraw(std::size_t node) {
 }
 
 void take_out(const Desk& desk, const Profile& profile, const Ticket& ticket, Canvass::Told told) {
-    const auto canvass = std::make_shared<Canvass>(desk, std::move(told));
+    // Nobody knows of it afterwards: there is nothing that would be tried again.
+    const auto canvass = std::make_shared<Canvass>(desk, std::move(told), Canvass::Ends::with_all);
     const auto tombstone = ticket.place.empty() ? tombstone_time : 0ms;
     for (std::size_t i = 0; i < desk.terms().nodes; ++i) {
         desk.wire.submit(

@@ -71,6 +71,7 @@ private:
     void tell(Decision decision, Lock lock);
     Outcome outcome(Decision decision) const;
     Failure too_late() const;
+    bool was_refused() const;
     Failure why_too_few() const;
     void add_troubles(Failure& failure) const;
     std::string of_all(std::size_t count) const;

@@ -19,18 +19,18 @@ void Canvass::give_up() {
 }
 
 void Canvass::look(std::unique_lock<std::mutex> lock) {
-    const Decision decision = tally_.decision();
-    if (decision != Decision::open) {
-        const Told told = std::exchange(told_, {});
-        lock.unlock();
-        return told(decision);
-    }
     std::vector<std::size_t> others;
     std::size_t answered = 0;
     for (std::size_t i = 0; i < tally_.votes().size(); ++i) {
         const Vote::Kind kind = tally_.votes()[i].kind;
         if (kind == Vote::Kind::none) others.push_back(i);
         if (kind != Vote::Kind::none && kind != Vote::Kind::silent) ++answered;
+    }
+    const Decision decision = tally_.decision();
+    if (decision != Decision::open && (ends_ == Ends::once_decided || others.empty())) {
+        const Told told = std::exchange(told_, {});
+        lock.unlock();
+        return told(decision);
     }
     if (is_waited_for_ || answered < desk_.terms().majority()) return;
     is_waited_for_ = true;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -20,9 +21,13 @@ class Canvass : public std::enable_shared_from_this<Canvass> {
 public:
     using Told = Callback<void(Decision)>;
 
+    enum class Ends : std::uint8_t {
+        once_decided,
+        with_all,  ///< when all have answered, but for those who take too long
+    };
     /// `told` is called once: admitted, gone or too_few.
-    Canvass(Desk desk, Told told)
-        : desk_(std::move(desk)), told_(std::move(told)), tally_(desk_.terms()) {}
+    Canvass(Desk desk, Told told, Ends ends = Ends::once_decided)
+        : desk_(std::move(desk)), ends_(ends), told_(std::move(told)), tally_(desk_.terms()) {}
 
     /// What a node has answered, or what is known of it without asking.
     void take(std::size_t node, const Vote& vote);
@@ -33,6 +38,7 @@ private:
     void look(std::unique_lock<std::mutex> lock);
 
     const Desk desk_;
+    const Ends ends_;
     const Moment began_ = BootClock::now();
     std::mutex mutex_;
     Told told_;  ///< empty once it was called

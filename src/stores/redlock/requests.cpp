@@ -19,20 +19,19 @@ bool is_number(const Reply& reply) {
 }
 
 Vote::Kind kind_of(std::int64_t number) {
-    using Kind = Vote::Kind;
     switch (number) {
         case 1:
-            return Kind::admitted;
+            return Vote::Kind::admitted;
         case 2:
-            return Kind::busy;
+            return Vote::Kind::busy;
         case 3:
-            return Kind::gone;
+            return Vote::Kind::gone;
         case 4:
-            return Kind::forgetful;
+            return Vote::Kind::forgetful;
         case 5:
-            return Kind::ahead;
+            return Vote::Kind::ahead;
         default:
-            return Kind::silent;
+            return Vote::Kind::silent;
     }
 }
 

@@ -271,6 +271,7 @@ public:
 
     Outcome run() {
         try {
+            context_->await_departures(contenders());
             return drive();
         } catch (...) {
             // Out of memory, or of threads: what may be in line must not stay there.
@@ -345,7 +346,7 @@ public:
 
     void start() {
         under_way_ = shared_from_this();
-        post(beginning());
+        context_->after_departures(contenders(), [this] { post(beginning()); });
     }
 
 private:

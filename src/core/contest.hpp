@@ -72,6 +72,7 @@ protected:
     /// The end by an exception: nothing left in line, in the background.
     void abandon();
 
+    std::span<const Contender> contenders() const { return machine_.contenders(); }
     std::chrono::milliseconds lease() const { return machine_.contenders().front().lease; }
     Acquisition::End how_it_ended() const { return machine_.end(); }
 

@@ -46,6 +46,9 @@ std::string default_owner(const std::string& host, int pid) {
     return host + ":" + std::to_string(pid) + ":" + tag;
 }
 
+/// How long one who can wait does so for what he has given back unwaited.
+constexpr auto patience_for_departures = 1s;
+
 /// How long the program's end waits for threads.
 constexpr auto patience_at_exit = 500ms;
 
@@ -310,13 +313,34 @@ void Context::try_take_out(const std::shared_ptr<CleanUp>& clean_up) {
 void Context::send_off(std::span<const Ticket> tickets, std::chrono::milliseconds lease,
                        OnGone told) {
     if (tickets.size() == 1 || !told) {
-        for (const Ticket& ticket : tickets) take_out(ticket, lease, std::exchange(told, {}));
+        for (const Ticket& ticket : tickets) {
+            take_out(ticket, lease, told_in_order(ticket, std::exchange(told, {})));
+        }
         return;
     }
     const auto together = std::make_shared<Departures>(tickets.size(), std::move(told));
     for (const Ticket& ticket : tickets) {
-        take_out(ticket, lease, [together](Released how) { together->one_is_gone(how); });
+        const auto one_is_gone = [together](Released how) { together->one_is_gone(how); };
+        take_out(ticket, lease, told_in_order(ticket, one_is_gone));
     }
+}
+
+Context::OnGone Context::told_in_order(const Ticket& ticket, OnGone told) {
+    if (store().in_order()) return told;
+    departing_.begins(ticket.resource);
+    return [weak = weak_from_this(), resource = ticket.resource, told](Released how) {
+        if (told) told(how);
+        if (const auto self = weak.lock()) self->departing_.is_over(resource);
+    };
+}
+
+void Context::after_departures(std::span<const Contender> contenders, Callback<void()> go) {
+    if (store().in_order()) return go();
+    departing_.after(contenders, std::move(go));
+}
+
+void Context::await_departures(std::span<const Contender> contenders) {
+    if (!store().in_order()) departing_.await(contenders, patience_for_departures);
 }
 
 void Context::report(const Failure& failure) {

@@ -13,6 +13,7 @@
 #include <holdfast/options.hpp>
 
 #include "core/alarm.hpp"
+#include "core/departing.hpp"
 #include "core/keeper.hpp"
 #include "port/fork.hpp"
 #include "port/store.hpp"
@@ -85,6 +86,10 @@ public:
     /// Takes a contender out of line in the background, again and again until the store has
     /// answered or nothing of it can be left. The first answer is told.
     void take_out(const Ticket& ticket, std::chrono::milliseconds lease, OnGone told = {});
+    /// Where what was sent off may be passed by what is asked for next: those of these names.
+    /// Calls back, or returns, once it is answered; at once where nothing is on its way.
+    void after_departures(std::span<const Contender> contenders, Callback<void()> go);
+    void await_departures(std::span<const Contender> contenders);
     /// Whether none is left that takes contenders out in the background.
     bool await_clean_ups(std::chrono::milliseconds at_most);
     /// Asks the threads to end, and does not wait.
@@ -99,6 +104,7 @@ private:
     void try_take_out(const std::shared_ptr<CleanUp>& clean_up);
     void report(const Failure& failure);
     void report_answer();
+    OnGone told_in_order(const Ticket& ticket, OnGone told);
 
     Parts parts_;
     std::string host_;
@@ -110,6 +116,7 @@ private:
     std::mutex clean_ups_mutex_;
     std::condition_variable no_clean_ups_;
     std::size_t clean_ups_ = 0;
+    Departing departing_;
     std::shared_ptr<Keeper> keeper_;
 };
 

@@ -109,6 +109,10 @@ public:
     /// not wait leaves it to another thread.
     virtual bool may_block() const noexcept { return false; }
 
+    /// Whether of two requests of this client about one resource that which was made first is
+    /// carried out first, unless one is lost.
+    virtual bool in_order() const noexcept { return true; }
+
     /// A new descriptor that keeps this client from being taken for dead until it is closed, also
     /// when this process has ended; the one with that pid will have it. -1 where nothing but a
     /// lease tells.

@@ -45,6 +45,7 @@ public:
     }
     Capabilities capabilities() const override { return protocol_->capabilities(); }
     Result<Examination> examine() override { return protocol_->examine(); }
+    bool in_order() const noexcept override { return protocol_->in_order(); }
     Wire& wire() override { return protocol_->wire(); }
     const std::string& description() const override { return description_; }
 

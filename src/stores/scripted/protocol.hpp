@@ -104,6 +104,10 @@ concept Sweeps = requires(const T& constant, const std::string& from,
     { constant.answers().swept(reply) } -> std::same_as<Result<SweepStep>>;
 };
 
+/// One that asks by several connections, on which requests pass each other.
+template <class T>
+concept Passes = T::by_several_connections;
+
 /// One with servers that allow less than its requests could do.
 template <class T>
 concept Limits = requires(const T& constant, const Capabilities& all_of_them) {

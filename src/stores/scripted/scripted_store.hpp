@@ -162,6 +162,7 @@ public:
             return all_of_them;
         }
     }
+    bool in_order() const noexcept override { return !Passes<P>; }
     Result<Examination> examine() override {
         if constexpr (Examines<P>) {
             return protocol_.examine();

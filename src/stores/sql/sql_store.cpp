@@ -52,6 +52,7 @@ public:
     using Message = std::string;
     using Wire = SqlWire;
     using Listing = SqlListing;
+    static constexpr bool by_several_connections = true;
 
     SqlProtocol(const Address& address, Tables tables,
                 const std::shared_ptr<const Dialect>& dialect)

@@ -328,7 +328,8 @@ void Context::send_off(std::span<const Ticket> tickets, std::chrono::millisecond
 Context::OnGone Context::told_in_order(const Ticket& ticket, OnGone told) {
     if (store().in_order()) return told;
     departing_.begins(ticket.resource);
-    return [weak = weak_from_this(), resource = ticket.resource, told](Released how) {
+    return [weak = weak_from_this(), resource = ticket.resource,
+            told = std::move(told)](Released how) {
         if (told) told(how);
         if (const auto self = weak.lock()) self->departing_.is_over(resource);
     };

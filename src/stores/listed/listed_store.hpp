@@ -33,7 +33,7 @@ public:
     virtual Capabilities capabilities() const = 0;
     virtual Result<Examination> examine() { return Examination{}; }
     /// See Store::in_order().
-    virtual bool in_order() const noexcept = 0;
+    virtual bool in_order() const noexcept { return true; }
     virtual Wire& wire() = 0;
     /// See Store::description().
     virtual std::string shown() const = 0;

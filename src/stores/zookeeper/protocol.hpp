@@ -68,8 +68,6 @@ public:
     ZookeeperWire& wire() override { return wire_; }
     const Ensemble& ensemble() const { return wire_.ensemble(); }
     std::string shown() const override { return ensemble().shown(); }
-    /// By sessions of their own where their leases differ.
-    bool in_order() const noexcept override { return true; }
     Capabilities capabilities() const override;
     Result<Examination> examine() override;
 

@@ -19,8 +19,7 @@ if withdrawn and tonumber(withdrawn) * 1000 > microseconds then return { GONE, 0
 
 local forgetful, agreed = forgetful_until()
 if agreed then
-    return redis.error_reply('ERR its other clients have max_lease=' .. agreed ..
-        'ms; all clients of a set of nodes must have the same')
+    return redis.error_reply('DISAGREED others have max_lease=' .. agreed .. 'ms')
 end
 if forgetful then return { FORGETFUL, 0, microseconds, left_until(forgetful) } end
 local holders = read_holders()

@@ -78,7 +78,7 @@ std::size_t Exchange::encode_group(std::size_t first, std::string& bytes) {
 
 void Exchange::ask_for(const Script* script, Way way, std::size_t requests) {
     const bool is_known = script == nullptr || functions_.is_known(*script, way);
-    on_trial_ = !is_known;
+    on_trial_ = !is_known && tries_;
     expect({requests, script, way, is_known});
 }
 

@@ -44,6 +44,12 @@ public:
     void signed_by(std::string_view run) { run_ = run; }
     /// Whether something that waits may go out now.
     bool may_encode() const;
+    /// Nobody will look at answers any more: what waits goes out all the same. Those who leave have
+    /// come last, and what they leave behind is refused should it come later.
+    void go_without_answers() noexcept {
+        on_trial_ = false;
+        tries_ = false;
+    }
     /// Appends what may, as it is sent; it is under way from now on.
     void encode(std::string& bytes);
     /// What came next. Appended to `answered` is what ends by it; what the server only refuses in
@@ -78,6 +84,7 @@ private:
     std::deque<Expected> expected_;        ///< for each answer that is to come
     Functions functions_;
     bool on_trial_ = false;  ///< the last that went out, by a script that it may not know
+    bool tries_ = true;      ///< and waits for the answer then
     std::string run_ = {};   ///< empty: no request names it
     Moment apart_until_{};   ///< it refused some that were sent together
     std::vector<const Command*> group_;  ///< empty

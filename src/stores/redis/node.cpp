@@ -57,6 +57,11 @@ void Node::flush(Lock& lock) {
     });
 }
 
+void Node::say_goodbye(Lock& lock) {
+    exchange_.go_without_answers();
+    flush(lock);
+}
+
 bool Node::has_before(const Request& request) const {
     const auto is_before = [&](const auto& one) {
         return one->hash_slot == request.hash_slot && one->number < request.number;

@@ -1,7 +1,6 @@
 #include "stores/redlock/redlock_wire.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <span>
 #include <utility>
 
@@ -17,8 +16,6 @@ using namespace std::chrono_literals;
 
 /// So long what is under way is left to whoever comes to wait for something.
 constexpr auto patience_without_leader = 10ms;
-/// How long a client that ends waits for what its nodes have not answered.
-constexpr auto patience_for_goodbye = 100ms;
 
 }  // namespace
 
@@ -36,23 +33,8 @@ RedlockWire::RedlockWire(const Nodes& nodes, const std::string& channel)
 
 RedlockWire::~RedlockWire() {
     close();
-    say_goodbye();
-}
-
-/// What is to leave a node may have to wait for what entered it: a contender that stays there is in
-/// the way of others until its lease ends.
-void RedlockWire::say_goodbye() noexcept {
-    const Moment until = BootClock::now() + patience_for_goodbye;
-    const auto is_heard = [](const auto& node) { return node->is_connected() && !node->is_idle(); };
-    try {
-        Due nobody;
-        while (BootClock::now() < until && std::ranges::any_of(nodes_, is_heard)) {
-            turn(until, nobody);
-            nobody.clear();
-        }
-    } catch (const std::exception&) {
-        // Out of memory, say: it ends with its lease.
-    }
+    Lock lock(mutex_);
+    for (const auto& node : nodes_) node->say_goodbye(lock);
 }
 
 void RedlockWire::submit(std::size_t node, redis::Command command, Answered answered,

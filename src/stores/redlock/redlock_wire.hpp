@@ -55,7 +55,6 @@ public:
     bool hears(std::size_t node) const noexcept { return listening_[node].period() != 0; }
 
 private:
-    void say_goodbye() noexcept;
     using Lock = std::unique_lock<std::mutex>;
 
     void turn(std::optional<Moment> until, Due& due) override;

@@ -1,6 +1,7 @@
 #include "stores/redis/node.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <utility>
 
@@ -57,9 +58,13 @@ void Node::flush(Lock& lock) {
     });
 }
 
-void Node::say_goodbye(Lock& lock) {
+void Node::say_goodbye(Lock& lock) noexcept {
     exchange_.go_without_answers();
-    flush(lock);
+    try {
+        flush(lock);
+    } catch (const std::exception&) {
+        // Out of memory, say: what it has there ends with its lease.
+    }
 }
 
 bool Node::has_before(const Request& request) const {

@@ -102,6 +102,13 @@ public:
         return *this;
     }
     std::optional<std::chrono::milliseconds> patience() const noexcept { return patience_; }
+    /// It may be carried out before what was asked for earlier, and had better not wait for it: who
+    /// leaves may end, and is refused should it enter later.
+    Command& passing() noexcept {
+        passes_ = true;
+        return *this;
+    }
+    bool passes() const noexcept { return passes_; }
     /// It is about to be sent to this run of a server. Does nothing when no word is for that.
     void sign(std::string_view run);
 
@@ -122,6 +129,7 @@ private:
     char* begin_word(std::size_t size);
     void end_word(char* end);
 
+    bool passes_ = false;
     const Script* script_ = nullptr;
     Way way_ = Way::function;
     std::size_t numbers_each_ = 0;

@@ -26,8 +26,12 @@ constexpr auto passing_trouble = 50ms;
 // --- asking ---
 
 bool Exchange::may_encode() const {
-    return !waiting().empty() && !on_trial_ && batch_sizes_.size() < most_batches &&
+    return !waiting().empty() && may_go(*waiting().front()) && batch_sizes_.size() < most_batches &&
            !is_held_back();
+}
+
+bool Exchange::may_go(const Request& request) const {
+    return on_trial_ == 0 || request.command.passes();
 }
 
 /// Those next to each other that one script can run are one request to the server.
@@ -35,7 +39,9 @@ void Exchange::encode(std::string& bytes) {
     batch_sizes_.push_back(0);
     encode_libraries(bytes);
     std::size_t encoded = 0;
-    while (encoded < waiting().size() && !on_trial_) encoded += encode_group(encoded, bytes);
+    while (encoded < waiting().size() && may_go(*waiting()[encoded])) {
+        encoded += encode_group(encoded, bytes);
+    }
     first_sent(encoded, BootClock::now());
 }
 
@@ -78,7 +84,7 @@ std::size_t Exchange::encode_group(std::size_t first, std::string& bytes) {
 
 void Exchange::ask_for(const Script* script, Way way, std::size_t requests) {
     const bool is_known = script == nullptr || functions_.is_known(*script, way);
-    on_trial_ = !is_known && tries_;
+    if (!is_known) ++on_trial_;
     expect({requests, script, way, is_known});
 }
 
@@ -86,7 +92,7 @@ std::size_t Exchange::size_of_group(std::size_t first) const {
     const Request& leader = *waiting()[first];
     const Script* const together = leader.command.together();
     if (together == nullptr || waiting().size() == 1 || BootClock::now() < apart_until_) return 1;
-    if (leader.asking) return 1;
+    if (leader.asking || on_trial_ > 0) return 1;
     const auto belongs = [&](const Request& other) {
         return other.command.together() == together && other.hash_slot == leader.hash_slot &&
                !other.asking;
@@ -111,7 +117,7 @@ void Exchange::take(Reply reply, std::vector<Answered>& answered) {
         if (expected.script == nullptr) return;
         return functions_.given(*expected.script, reply, BootClock::now());
     }
-    if (!expected.is_known) on_trial_ = false;
+    if (!expected.is_known) --on_trial_;
     if (reply.is_error() && ask_otherwise(expected, reply.text)) return;
     if (!expected.is_known) functions_.known(*expected.script, expected.way);
     if (requests > 1 && reply.elements.size() != requests) {
@@ -166,7 +172,7 @@ void Exchange::settle(std::unique_ptr<Request> request, Reply reply,
 Exchange::GivenUps Exchange::lost() {
     batch_sizes_.clear();
     expected_.clear();
-    on_trial_ = false;
+    on_trial_ = 0;
     functions_.forget();
     return Base::lost();
 }

@@ -22,7 +22,8 @@ namespace holdfast::inline v0::redis {
 /// way in which it knows them. No I/O.
 ///
 /// They are carried out in the order in which they were submitted: behind a script that the server
-/// may not know, and would have to be given first, nothing goes out until it has answered. That
+/// may not know, and would have to be given first, nothing goes out until it has answered, but for
+/// those who leave. That
 /// order is lost where a server forgets what it knew, or turns away one of those that are under way
 /// and not the next.
 /// Threads: as of a Node.
@@ -44,12 +45,6 @@ public:
     void signed_by(std::string_view run) { run_ = run; }
     /// Whether something that waits may go out now.
     bool may_encode() const;
-    /// Nobody will look at answers any more: what waits goes out all the same. Those who leave have
-    /// come last, and what they leave behind is refused should it come later.
-    void go_without_answers() noexcept {
-        on_trial_ = false;
-        tries_ = false;
-    }
     /// Appends what may, as it is sent; it is under way from now on.
     void encode(std::string& bytes);
     /// What came next. Appended to `answered` is what ends by it; what the server only refuses in
@@ -73,6 +68,7 @@ private:
     void encode_libraries(std::string& bytes);
     std::size_t encode_group(std::size_t first, std::string& bytes);
     std::size_t size_of_group(std::size_t first) const;
+    bool may_go(const Request& request) const;
     void ask_for(const Script* script, Way way, std::size_t requests);
     bool ask_otherwise(const Expected& expected, std::string_view error);
     void refused_together(const Reply& reply, std::size_t requests,
@@ -83,10 +79,9 @@ private:
     std::deque<std::size_t> batch_sizes_;  ///< in answers, of what is in flight, as it went out
     std::deque<Expected> expected_;        ///< for each answer that is to come
     Functions functions_;
-    bool on_trial_ = false;  ///< the last that went out, by a script that it may not know
-    bool tries_ = true;      ///< and waits for the answer then
-    std::string run_ = {};   ///< empty: no request names it
-    Moment apart_until_{};   ///< it refused some that were sent together
+    std::size_t on_trial_ = 0;           ///< how many are under way by scripts that it may not know
+    std::string run_ = {};               ///< empty: no request names it
+    Moment apart_until_{};               ///< it refused some that were sent together
     std::vector<const Command*> group_;  ///< empty
 };
 

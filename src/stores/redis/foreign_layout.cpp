@@ -108,7 +108,7 @@ public:
         const bool named = !ticket.place.empty() && ticket.place.front() == by_value;
         command << ticket.resource << ticket.nonce << tombstone.count();
         if (named) command << std::string_view(ticket.place).substr(1);
-        return command;
+        return std::move(command.passing());
     }
     Command inspect(const std::string& key, const std::string&) const override {
         Command command(inspect_, 1);

@@ -142,7 +142,7 @@ public:
     }
     Command leave(const Ticket& ticket, std::chrono::milliseconds tombstone) const override {
         Command command = about(leave_, ticket);
-        return std::move(command << ticket.nonce << tombstone.count());
+        return std::move((command << ticket.nonce << tombstone.count()).passing());
     }
     Command inspect(const std::string& key, const std::string& page) const override {
         Command command(inspect_, count_of(handed_));

@@ -1,7 +1,6 @@
 #include "stores/redis/node.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <iterator>
 #include <utility>
 
@@ -56,15 +55,6 @@ void Node::flush(Lock& lock) {
         // While the lock was open it may have been lost, and be half made again.
         if (is_connected() && exchange_.may_encode()) exchange_.encode(bytes);
     });
-}
-
-void Node::say_goodbye(Lock& lock) noexcept {
-    exchange_.go_without_answers();
-    try {
-        flush(lock);
-    } catch (const std::exception&) {
-        // Out of memory, say: what it has there ends with its lease.
-    }
 }
 
 bool Node::has_before(const Request& request) const {

@@ -61,8 +61,6 @@ public:
     /// Whether something may go out now, by any thread.
     bool may_send() const;
     void flush(Lock& lock);
-    /// The client ends: sends what it can, and waits for nothing.
-    void say_goodbye(Lock& lock) noexcept;
     /// Whether whoever leads has to see to what was submitted: to connect, or to wait for room.
     bool needs_leader() const;
     bool is_connected() const noexcept {

@@ -30,8 +30,6 @@ RedisWire::RedisWire(Address address, Pushes pushes)
 
 RedisWire::~RedisWire() {
     close();
-    Lock lock(mutex_);
-    for (const auto& node : routes_->nodes()) node->say_goodbye(lock);
 }
 
 void RedisWire::submit(Command command, Answered answered) {

@@ -33,8 +33,6 @@ RedlockWire::RedlockWire(const Nodes& nodes, const std::string& channel)
 
 RedlockWire::~RedlockWire() {
     close();
-    Lock lock(mutex_);
-    for (const auto& node : nodes_) node->say_goodbye(lock);
 }
 
 void RedlockWire::submit(std::size_t node, redis::Command command, Answered answered,

@@ -80,7 +80,7 @@ Command Requests::leave(const Profile& profile, const Nonce& nonce,
     const bool keeps_waiting = calls == Calls::none;
     command << nonce << tombstone.count()
             << (keeps_waiting ? std::string_view() : std::string_view(profile.caller));
-    return std::move(command << (keeps_waiting ? "quietly" : ""));
+    return std::move((command << (keeps_waiting ? "quietly" : "")).passing());
 }
 
 Command Requests::look(const std::string& key) const {

@@ -92,10 +92,10 @@ std::size_t Exchange::size_of_group(std::size_t first) const {
     const Request& leader = *waiting()[first];
     const Script* const together = leader.command.together();
     if (together == nullptr || waiting().size() == 1 || BootClock::now() < apart_until_) return 1;
-    if (leader.asking || on_trial_ > 0) return 1;
+    if (leader.asking) return 1;
     const auto belongs = [&](const Request& other) {
         return other.command.together() == together && other.hash_slot == leader.hash_slot &&
-               !other.asking;
+               !other.asking && may_go(other);
     };
     const std::size_t most = std::min(most_together, waiting().size() - first);
     std::size_t size = 1;

@@ -121,7 +121,14 @@ void Wire::lead(Lock& lock, Waiter* waiter, std::optional<Moment> until) {
     lock.unlock();
     {
         const CallbackScope scope;
-        for (const auto& callback : due) callback();
+        for (const auto& callback : due) {
+            try {
+                callback();
+            } catch (...) {
+                // Out of memory, say. The others are called all the same.
+                if (!failure) failure = std::current_exception();
+            }
+        }
         due.clear();
     }
     lock.lock();

@@ -69,17 +69,21 @@ Candidacy::Candidacy(Desk desk, std::shared_ptr<const Profile> profile, Nonce no
 
 // --- entering ---
 
+/// Whoever leaves, and what is answered, waits until all of it is on its way: so an enter goes
+/// before its leave.
 void Candidacy::enter(std::chrono::milliseconds lease, Callback<void(Outcome)> told) {
-    {
-        const std::lock_guard guard(mutex_);
-        lease_ = lease;
-        told_ = std::move(told);
-        sent_ = BootClock::now();
-        ballot_.emplace(desk_.terms(), lease, sent_);
-        for (Place& place : places_) place.entered = Place::Entered::under_way;
+    Lock lock(mutex_);
+    if (has_left_) {
+        lock.unlock();
+        return told({.decision = Decision::gone});
     }
+    lease_ = lease;
+    told_ = std::move(told);
+    sent_ = BootClock::now();
+    ballot_.emplace(desk_.terms(), lease, sent_);
     const std::uint64_t proposal = desk_.acquaintance.proposal();
     for (std::size_t i = 0; i < places_.size(); ++i) {
+        places_[i].entered = Place::Entered::under_way;
         desk_.wire.submit(
             i, desk_.requests.enter(*profile_, nonce_, lease, proposal),
             [self = shared_from_this(), i](const redis::Answer& answer) {

@@ -39,7 +39,8 @@ public:
         /// Why, where too few nodes had a say.
         std::optional<Failure> failure = std::nullopt;
     };
-    /// `told` is called once; with Decision::gone when it has left meanwhile.
+    /// `told` is called once; with Decision::gone when it has left meanwhile, or before: then it
+    /// enters nowhere.
     void enter(std::chrono::milliseconds lease, Callback<void(Outcome)> told);
     /// Of one that is in, with that fence.
     void renew(const Extension& extension, std::uint64_t fence, Canvass::Told told);

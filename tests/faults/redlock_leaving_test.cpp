@@ -1,0 +1,85 @@
+#include <barrier>
+
+#include "faults/redlock_faults.hpp"
+#include "stores/redlock/candidacy.hpp"
+#include "support/soak.hpp"
+
+/// Those who leave before, or while, they enter.
+namespace holdfast::test {
+namespace {
+
+using redlock::Candidacy;
+using redlock::Decision;
+using Calls = redlock::Requests::Calls;
+
+Nonce nonce_of(int number) {
+    return {{std::byte(number), std::byte(number >> 8), std::byte{3}}};
+}
+
+/// Tries without a store around them.
+class RedlockTry : public RedlockTrap {
+protected:
+    std::shared_ptr<Candidacy> another_try() {
+        const int number = ++made_;
+        const Contender one{.resource = "orders/" + std::to_string(number),
+                            .nonce = nonce_of(number),
+                            .owner = "somebody",
+                            .lease = 60s};
+        const redlock::Desk desk{wire_, requests_, acquaintance_, name_, store_};
+        auto profile = std::make_shared<redlock::Profile>(requests_.profile_of(one));
+        return std::make_shared<Candidacy>(desk, std::move(profile), one.nonce);
+    }
+    void enter(Candidacy& one) {
+        one.enter(60s, [this](const Candidacy::Outcome& outcome) {
+            if (outcome.decision == Decision::admitted) ++admitted_;
+            ++told_;
+        });
+    }
+
+    const redlock::Nodes where_ = redlock::nodes_of(parse_store_url(nodes_.url()));
+    const std::string name_ = where_.shown();
+    const redlock::Requests requests_{where_.terms};
+    redlock::Acquaintance acquaintance_{where_.terms};
+    const std::shared_ptr<const int> store_ = std::make_shared<const int>(0);
+    redlock::RedlockWire wire_{where_, requests_.channel()};
+    const Wire::Interest interest_ = wire_.interest();
+    int made_ = 0;
+    std::atomic<int> told_{0};
+    std::atomic<int> admitted_{0};
+};
+
+TEST_F(RedlockTry, OneThatHasLeftBeforeItEntersEntersNowhere) {
+    const auto one = another_try();
+    one->leave(Calls::made, {});
+    enter(*one);
+    ASSERT_TRUE(await([&] { return told_ == 1; }));
+    EXPECT_EQ(admitted_, 0);
+    // What comes behind it on the same connections has been answered.
+    const auto next = another_try();
+    enter(*next);
+    ASSERT_TRUE(await([&] { return admitted_ == 1; }));
+    next->leave(Calls::made, {});
+    expect_free_soon();
+}
+
+TEST_F(RedlockTry, OneThatLeavesWhileItEntersIsNowhereAfterwards) {
+    const int count = rounds(500, 20'000);
+    std::vector<std::shared_ptr<Candidacy>> tries;
+    for (int i = 0; i < count; ++i) tries.push_back(another_try());
+    std::barrier both(2);
+    std::jthread leaving([&] {
+        for (const auto& one : tries) {
+            both.arrive_and_wait();
+            one->leave(Calls::made, {});
+        }
+    });
+    for (const auto& one : tries) {
+        both.arrive_and_wait();
+        enter(*one);
+    }
+    ASSERT_TRUE(await([&] { return told_ == count; })) << told_;
+    expect_free_soon();
+}
+
+}  // namespace
+}  // namespace holdfast::test

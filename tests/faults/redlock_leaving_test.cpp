@@ -8,9 +8,11 @@
 namespace holdfast::test {
 namespace {
 
+namespace scripts = redlock::scripts;
 using redlock::Candidacy;
 using redlock::Decision;
 using Calls = redlock::Requests::Calls;
+using State = Standing::State;
 
 Nonce nonce_of(int number) {
     return {{std::byte(number), std::byte(number >> 8), std::byte{3}}};
@@ -79,6 +81,35 @@ TEST_F(RedlockTry, OneThatLeavesWhileItEntersIsNowhereAfterwards) {
     }
     ASSERT_TRUE(await([&] { return told_ == count; })) << told_;
     expect_free_soon();
+}
+
+class RedlockLeaving : public RedlockTrap {
+protected:
+    static Contender contender(int number) {
+        return {.resource = "orders", .nonce = nonce_of(number), .owner = "somebody", .lease = 60s};
+    }
+};
+
+/// The node knows how to leave and not how to enter: so the leave is carried out, the enter is
+/// refused unheard, and comes again behind it.
+TEST_F(RedlockLeaving, OneWhoseEnterIsRefusedUnheardAndComesAgainBehindItsLeaveIsTakenOut) {
+    const LoopbackPort nobody;
+    const auto elsewhere =
+        RedisNodes::url_at({node(0).port(), node(1).port(), nobody.number()}, "");
+    const Client other = connect(elsewhere);
+    const Hold hold = other.mutex("orders", long_lived()).acquire();
+    const Client ours = client();
+    node(2).command({"FUNCTION", "FLUSH"});
+    const auto leaver = open_store(nodes_.url()).store;
+    EXPECT_TRUE(leaver->leave({"bills", nonce_of(1), {}}).get().ok());
+    network(2).delay_replies(100ms);
+    const Ambush entering(network(2), asking_for(scripts::enter), {});
+    EXPECT_FALSE(ours.mutex("orders", long_lived()).try_lock());
+    ASSERT_TRUE(entering.await_seen(2)) << "it came again";
+    network(2).pass();
+    // What comes behind it on the same connection has been answered.
+    static_cast<void>(ours.look_at("bills"));
+    EXPECT_TRUE(await([&] { return keys_of_holders(2) == "[]"; }, 5s)) << keys_of_holders(2);
 }
 
 }  // namespace

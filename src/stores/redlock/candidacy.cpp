@@ -315,6 +315,8 @@ void Candidacy::left(std::size_t node, const redis::Answer& answer) {
         const std::lock_guard guard(mutex_);
         Place& place = places_[node];
         if (answer.result.ok()) {
+            // The enter before it was refused unheard, and comes again.
+            if (place.entered == Place::Entered::under_way) place.in_doubt = true;
             if (place.entered == Place::Entered::yes) place.entered = Place::Entered::no;
             return;
         }

@@ -54,7 +54,7 @@ private:
     struct Place {
         enum class Entered : std::uint8_t { no, under_way, yes };
         Entered entered = Entered::no;
-        /// A copy of its enter was lost, and may yet be carried out.
+        /// A copy of its enter was lost, or refused unheard, and may yet be carried out.
         bool in_doubt = false;
         /// It is registered there, to be called.
         bool registered = false;

@@ -61,5 +61,5 @@ write_holder(holders,
     holder(nonce, weight, fence, microseconds + lease, 0, microseconds, who))
 if waiters and caller ~= '' then redis.call('ZREM', called_key, caller) end
 -- There is room beside a reader, for the readers who wait.
-if waiters and weight < capacity then call(next_waiters()) end
+if waiters and weight < capacity then call_next() end
 return { ADMITTED, fence, microseconds }

@@ -92,11 +92,17 @@ end
 -- first is to try at once, and each of the others so many milliseconds later than the one before it,
 -- for that may be dead. All at once would divide the nodes between them.
 local MOST_CALLS, APART = 4, 25
+-- So many are looked at for that: those whom nobody hears may all be of one client that is dead.
+local MOST_LOOKED_AT = 128
 
--- Those who have waited longest of those who still do.
-local function next_waiters()
+-- Those who have waited longest of those who still do, so many at most.
+local function next_waiters(most)
     local now = number(math.floor(microseconds / 1000))
-    return redis.call('ZRANGE', called_key, '(' .. now, '+inf', 'BYSCORE', 'LIMIT', 0, MOST_CALLS)
+    return redis.call('ZRANGE', called_key, '(' .. now, '+inf', 'BYSCORE', 'LIMIT', 0, most)
+end
+
+local function somebody_waits()
+    return next_waiters(1)[1] ~= nil
 end
 
 local function need_calls()
@@ -104,15 +110,22 @@ local function need_calls()
     need('ZREMRANGEBYSCORE', called_key)
 end
 
--- A call is for once: who is refused again is registered again. An ACL may forbid the channel: then
--- they find out when they look.
-local function call(waiters)
+-- Answers whether it may have been heard. An ACL may forbid the channel: then they find out when they
+-- look.
+local function publish(waiter, call)
+    local client, its_nonce = string.match(waiter, '^(%x+) (%x+)$')
+    return client and redis.pcall('PUBLISH', 'holdfast:' .. client, its_nonce .. call) ~= 0
+end
+
+-- A call is for once: who is refused again is registered again, and who listens again looks.
+local function call_next()
     redis.call('ZREMRANGEBYSCORE', called_key, '-inf', number(math.floor(microseconds / 1000)))
-    for rank, one in ipairs(waiters) do
-        local client, its_nonce = string.match(one, '^(%x+) (%x+)$')
-        local call = rank == 1 and ' o' or ' w ' .. number((rank - 1) * APART)
+    local called = 0
+    for _, one in ipairs(next_waiters(MOST_LOOKED_AT)) do
         redis.call('ZREM', called_key, one)
-        if client then redis.pcall('PUBLISH', 'holdfast:' .. client, its_nonce .. call) end
+        local call = called == 0 and ' o' or ' w ' .. number(called * APART)
+        if publish(one, call) then called = called + 1 end
+        if called == MOST_CALLS then return end
     end
 end
 

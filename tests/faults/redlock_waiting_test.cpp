@@ -1,10 +1,21 @@
 #include "faults/redlock_faults.hpp"
 
-/// Those who wait, when others who waited are dead.
+/// Those who wait, when the nodes are away, and when others who waited are dead.
 namespace holdfast::test {
 namespace {
 
 class RedlockWaiting : public RedlockTrap {};
+
+TEST_F(RedlockWaiting, OneWithoutALimitIsToldThatAMajorityIsAway) {
+    const Client ours = client("?request_timeout=200ms");
+    const Hold hold = rival().mutex("orders", long_lived()).acquire();
+    Acquiring waiting(ours, "orders", {.lease = 1500ms});
+    EXPECT_FALSE(waiting.is_over(200ms));
+    for (const std::size_t i : {0, 1}) node(i).pause();
+    EXPECT_TRUE(waiting.is_over(5s)) << "it waits for ever";
+    for (const std::size_t i : {0, 1}) node(i).resume();
+    sentence_of([&] { static_cast<void>(waiting.get()); }, errc::unreachable);
+}
 
 /// They are the oldest on all nodes, and a release calls a few.
 TEST_F(RedlockWaiting, DeadOnesSwallowNoRelease) {

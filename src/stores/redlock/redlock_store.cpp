@@ -338,18 +338,14 @@ Standing RedlockStore::standing_of(const Candidate& candidate) {
 
 Result<Standing> RedlockStore::standing_after(Candidate& candidate, Candidacy::Outcome& outcome) {
     candidate.contested = outcome.decision == Decision::contested ? candidate.contested + 1 : 0;
+    if (outcome.decision == Decision::gone) return Standing{};
+    // A try that failed is not answered: the next renewal is to find that out again, or one that
+    // waits without a limit would never be told.
+    if (outcome.failure) return *std::move(outcome.failure);
     candidate.heard = std::max(candidate.heard, outcome.sent);
-    switch (outcome.decision) {
-        case Decision::admitted:
-            candidate.fence = outcome.fence;
-            return standing_of(candidate);
-        case Decision::gone:
-            return Standing{};
-        case Decision::held:
-        case Decision::contested:
-            break;
-        default:
-            return *std::move(outcome.failure);
+    if (outcome.decision == Decision::admitted) {
+        candidate.fence = outcome.fence;
+        return standing_of(candidate);
     }
     const auto apart = back_off(candidate.contested, outcome.flight, chance_.number());
     // Past the end of the lease that is in its way, and not at the same moment as others.

@@ -125,16 +125,13 @@ void RedlockWire::serve(Moment now, Due& due) {
 /// Two names may lead to one server, and its vote would count twice.
 void RedlockWire::look_at_run(std::size_t node, Moment now, Due& due) {
     const std::string_view run = nodes_[node]->run();
-    if (run == runs_[node] || run.empty()) return;
-    runs_[node] = run;
-    for (const auto& other : nodes_) {
-        if (other == nodes_[node] || other->run() != run) continue;
-        runs_[node].clear();
-        const Failure twice{errc::bad_configuration, Effect::none,
-                            nodes_[node]->address().shown() + ": it is the same server as " +
-                                other->address().shown() + "; each node has one vote"};
-        return nodes_[node]->refused(twice, now, due);
-    }
+    if (run.empty()) return;
+    const auto other = runs_.seen(node, run);
+    if (!other) return;
+    const Failure twice{errc::bad_configuration, Effect::none,
+                        nodes_[node]->address().shown() + ": it is the same server as " +
+                            nodes_[*other]->address().shown() + "; each node has one vote"};
+    nodes_[node]->refused(twice, now, due);
 }
 
 void RedlockWire::call_those_due(Moment now, Due& due) {

@@ -5,15 +5,54 @@
 namespace holdfast::test {
 namespace {
 
+// --- max_lease ---
+
+class RedlockAgreement : public RedlockTrap {
+protected:
+    explicit RedlockAgreement(const RedisOptions& options = {}) : RedlockTrap(options) {}
+
+    /// It would be in while a lease of the others goes on that a majority has forgotten.
+    void expect_refused(const std::string& max_lease, std::chrono::milliseconds lease) {
+        const Client shorter = rival("?max_lease=" + max_lease);
+        const auto said = sentence_of(
+            [&] {
+                static_cast<void>(shorter.mutex("orders", {.lease = lease}).try_acquire_for(4s));
+            },
+            errc::bad_configuration);
+        EXPECT_NE(said.find("max_lease=60000ms"), std::string::npos) << said;
+        EXPECT_NE(said.find("holdfast/=run"), std::string::npos) << said;
+    }
+};
+
 /// With a shorter one a node that has forgotten would count while a lease of the others goes on.
-TEST_F(RedlockTrap, AClientWithAnotherMaxLeaseIsRefused) {
+TEST_F(RedlockAgreement, AClientWithAnotherMaxLeaseIsRefused) {
     rival().mutex("orders").acquire().release();
-    const auto said =
-        sentence_of([&] { static_cast<void>(rival("?max_lease=10s").mutex("invoices").acquire()); },
-                    errc::bad_configuration);
-    EXPECT_NE(said.find("max_lease=60000ms"), std::string::npos) << said;
+    expect_refused("10s", 1s);
     rival("?max_lease=1m").mutex("orders").acquire().release();
 }
+
+TEST_F(RedlockAgreement, AMajorityThatIsEmptyLetsNobodyInWhoseMaxLeaseIsShorterThanTheOthersKnow) {
+    const Hold hold = rival().mutex("orders", long_lived()).acquire();
+    for (const std::size_t i : {0, 1}) {
+        node(i).kill();
+        node(i).restart_empty();
+    }
+    expect_refused("1s", 500ms);
+}
+
+class RedlockKeepingAgreement : public RedlockAgreement {
+protected:
+    RedlockKeepingAgreement() : RedlockAgreement({.settings = {"appendonly yes"}}) {}
+};
+
+TEST_F(RedlockKeepingAgreement, ANodeThatIsStartedAgainWithItsDataKeepsTheMaxLeaseOfItsClients) {
+    rival().mutex("orders").acquire().release();
+    for (const std::size_t i : {0, 1}) node(i).restart();
+    node(2).kill();
+    expect_refused("1s", 500ms);
+}
+
+// --- who votes ---
 
 TEST_F(RedlockTrap, OneServerUnderTwoNamesHasOneVote) {
     const FaultProxy other_name(node(0).port());

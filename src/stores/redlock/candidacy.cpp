@@ -131,7 +131,9 @@ void Candidacy::give_up() {
 void Candidacy::go_on(Lock lock) {
     if (!told_) return;
     const Decision decision = ballot_->decision(BootClock::now());
-    if (decision != Decision::open) return tell(decision, std::move(lock));
+    if (decision != Decision::open) {
+        return tell(counts_too_early() ? Decision::too_few : decision, std::move(lock));
+    }
     const auto behind = ballot_->write_backs();
     const std::uint64_t fence = ballot_->fence();
     const auto others = unanswered();
@@ -147,6 +149,12 @@ void Candidacy::go_on(Lock lock) {
     desk_.wire.at(BootClock::now() + grace, [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->give_up();
     });
+}
+
+/// Nodes that have forgotten everything do not know that leases may be longer than ours. One that
+/// does is enough.
+bool Candidacy::counts_too_early() const {
+    return desk_.acquaintance.max_lease_of_others() > desk_.terms().max_lease;
 }
 
 /// Those who still have a say.
@@ -210,7 +218,13 @@ Failure Candidacy::why_too_few() const {
     if (ballot_->count(Kind::gone) > 0) return was_refused() ? withdrawn() : too_late();
     Failure failure{errc::unreachable, Effect::none, desk_.description + ": "};
     if (std::ranges::any_of(places_, &Place::may_be_in)) failure.effect = Effect::unknown;
-    if (ballot_->count(Kind::forgetful) > 0) {
+    if (ballot_->count(Kind::disagreed) > 0 || counts_too_early()) {
+        failure.code = errc::bad_configuration;
+        failure.sentence += "other clients have max_lease=" +
+                            std::to_string(desk_.acquaintance.max_lease_of_others().count()) +
+                            "ms; give all the same, or end all clients and delete the key "
+                            "holdfast/=run on each node";
+    } else if (ballot_->count(Kind::forgetful) > 0) {
         failure.sentence +=
             of_all(ballot_->count(Kind::forgetful)) +
             " were started or emptied a moment ago, and may have forgotten who holds; a majority "

@@ -68,6 +68,7 @@ private:
     void write_back(std::span<const std::size_t> nodes, std::uint64_t fence);
     void go_on(Lock lock);
     void give_up();
+    bool counts_too_early() const;
     std::vector<std::size_t> unanswered() const;
     void tell(Decision decision, Lock lock);
     Outcome outcome(Decision decision) const;

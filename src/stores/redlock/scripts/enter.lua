@@ -4,7 +4,7 @@
 -- proposes, who it is (packed), whom to call when it should try again ('' for nobody) and until
 -- when that waits, in milliseconds from now.
 -- Answers vote, fence, clock; of a node that is busy or forgetful for how many milliseconds, and of
--- a busy one the nonce of somebody who is in.
+-- a busy one the nonce of somebody who is in; of one whose clients have another max_lease that one.
 -- No allow-oom: without memory it is refused before it did anything.
 
 -- include ../../redis/scripts/clock.lua
@@ -18,9 +18,7 @@ local withdrawn = redis.call('ZSCORE', left_key, nonce)
 if withdrawn and tonumber(withdrawn) * 1000 > microseconds then return { GONE, 0, microseconds } end
 
 local forgetful, agreed = forgetful_until()
-if agreed then
-    return redis.error_reply('DISAGREED others have max_lease=' .. agreed .. 'ms')
-end
+if agreed then return { DISAGREED, 0, microseconds, agreed } end
 if forgetful then return { FORGETFUL, 0, microseconds, left_until(forgetful) } end
 local holders = read_holders()
 local known = holders[nonce]

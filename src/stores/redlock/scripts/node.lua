@@ -22,7 +22,7 @@
 local holders_key, fence_key, left_key, called_key, marker_key = unpack(KEYS)
 local run, max_lease = ARGV[1], ARGV[2] * 1000
 
-local ADMITTED, BUSY, GONE, FORGETFUL, AHEAD = 1, 2, 3, 4, 5
+local ADMITTED, BUSY, GONE, FORGETFUL, AHEAD, DISAGREED = 1, 2, 3, 4, 5, 6
 -- 2^53 - 1, the highest fence.
 local NEVER = 9007199254740991
 -- So long after its own time a fence is kept: from then on the clock alone makes the next larger.
@@ -39,17 +39,19 @@ end
 
 -- When the last lease is over that this run may have forgotten; nothing when it is. A run that is
 -- new here knows of nothing that was before it, whatever its keys say. And the max_lease that others
--- have agreed on, if it is another one: with a shorter one this node would count too early.
+-- have agreed on, if it is another one: with a shorter one this node would count too early. That
+-- outlives a restart: what the node has forgotten may have been as long.
 local function forgetful_until()
     local its_run, since, agreed =
         string.match(redis.call('GET', marker_key) or '', '^(%x+) (%d+) ?(%d*)$')
-    if its_run ~= run or agreed == '' then
-        since = its_run == run and since or clock
-        agreed = ARGV[2]
+    local is_new = its_run ~= run
+    if is_new or agreed == '' then
+        since = is_new and clock or since
+        if not agreed or agreed == '' then agreed = ARGV[2] end
         redis.call('SET', marker_key, run .. ' ' .. since .. ' ' .. agreed)
     end
     local ends = since + max_lease
-    return ends > microseconds and ends or nil, agreed ~= ARGV[2] and agreed or nil
+    return ends > microseconds and ends or nil, agreed ~= ARGV[2] and tonumber(agreed) or nil
 end
 
 local function holder(nonce, weight, fence, lease_end, serial, since, who)

@@ -4,7 +4,7 @@
 #include "stores/redlock/candidacy.hpp"
 #include "support/soak.hpp"
 
-/// Those who leave before, or while, they enter.
+/// Those who leave before, or while, they enter; and leaves that are not heard.
 namespace holdfast::test {
 namespace {
 
@@ -110,6 +110,24 @@ TEST_F(RedlockLeaving, OneWhoseEnterIsRefusedUnheardAndComesAgainBehindItsLeaveI
     // What comes behind it on the same connection has been answered.
     static_cast<void>(ours.look_at("bills"));
     EXPECT_TRUE(await([&] { return keys_of_holders(2) == "[]"; }, 5s)) << keys_of_holders(2);
+}
+
+TEST_F(RedlockLeaving, ALeaveThatIsAskedForAgainAndAgainIsSentToANodeThatIsBackOnce) {
+    const auto store = open_store(url_behind("?request_timeout=200ms")).store;
+    const auto interest = store->wire().interest();
+    const Contender one = contender(1);
+    const auto entries = store->enter({&one, 1}).get();
+    ASSERT_TRUE(entries.ok());
+    ASSERT_TRUE(await([&] { return keys_of_holders(0) != "[]" && keys_of_holders(1) != "[]"; }));
+    const Ambush leaving(network(0), asking_for(scripts::leave), {});
+    for (const std::size_t i : {0, 1}) node(i).pause();
+    for (int i = 0; i < 8; ++i) {
+        EXPECT_FALSE(store->leave(entries.value()[0].ticket).get().ok());
+    }
+    for (const std::size_t i : {0, 1}) node(i).resume();
+    EXPECT_TRUE(await([&] { return store->leave(entries.value()[0].ticket).get().ok(); }));
+    EXPECT_TRUE(is_free_everywhere());
+    EXPECT_LE(leaving.seen(), 3U) << "the first, and one in the background";
 }
 
 }  // namespace

@@ -18,42 +18,10 @@ using Calls = Requests::Calls;
 /// How long a delayed enter is refused.
 constexpr std::chrono::milliseconds tombstone_time = 1min;
 
-/// Leaves one node, again until that is answered: a tombstone is planted, for what made it
-/// necessary is a copy of an enter that may be carried out late.
-class Withdrawal : public std::enable_shared_from_this<Withdrawal> {
-public:
-    Withdrawal(Desk desk, std::shared_ptr<const Profile> profile, Nonce nonce, std::size_t node)
-        : desk_(std::move(desk)), profile_(std::move(profile)), nonce_(nonce), node_(node) {}
-
-    void leave() {
-        desk_.wire.submit(
-            node_, desk_.requests.leave(*profile_, nonce_, tombstone_time, Calls::made),
-            [self = shared_from_this()](const redis::Answer& answer) {
-                const auto store = self->desk_.store.lock();
-                if (store && !answer.result.ok()) self->leave_later();
-            },
-            desk_.wire.until());
-    }
-
-private:
-    /// A node that comes back after a day has nothing left of it but a lease.
-    static constexpr std::chrono::nanoseconds longest_time = 10min;
-    static constexpr std::chrono::nanoseconds pause = 200ms;
-
-    void leave_later() {
-        const Moment now = BootClock::now();
-        if (now > began_ + longest_time) return;
-        desk_.wire.at(now + pause, [self = shared_from_this()] {
-            if (const auto store = self->desk_.store.lock()) self->leave();
-        });
-    }
-
-    const Desk desk_;
-    const std::shared_ptr<const Profile> profile_;
-    const Nonce nonce_;
-    const std::size_t node_;
-    const Moment began_ = BootClock::now();
-};
+/// How long one that could not be told is told again: a node that comes back after a day has
+/// nothing left of it but a lease.
+constexpr std::chrono::nanoseconds longest_withdrawal = 10min;
+constexpr std::chrono::nanoseconds withdrawal_pause = 200ms;
 
 std::string in_seconds(std::chrono::milliseconds time) {
     return std::to_string(std::chrono::ceil<std::chrono::seconds>(time).count()) + " s";
@@ -301,10 +269,8 @@ void Candidacy::leave(Calls calls, Canvass::Told told) {
         }
     }
     for (std::size_t i = 0; i < places.size(); ++i) {
-        const bool is_concerned =
-            places[i].may_be_in() || (places[i].registered && calls == Calls::made);
-        if (!is_concerned) {
-            if (canvass) canvass->take(i, {.kind = Kind::gone});
+        if (const auto known = known_without_asking(places[i], calls)) {
+            if (canvass) canvass->take(i, {.kind = *known});
             continue;
         }
         const auto tombstone = places[i].in_doubt ? tombstone_time : 0ms;
@@ -324,6 +290,14 @@ void Candidacy::leave(Calls calls, Canvass::Told told) {
     if (whoever_enters) whoever_enters({.decision = Decision::gone});
 }
 
+/// What one that leaves hears of a node that is not asked: it cannot be there, or is being taken
+/// out in the background, and has not been yet.
+std::optional<Vote::Kind> Candidacy::known_without_asking(const Place& place, Calls calls) {
+    if (place.withdrawing) return Kind::silent;
+    const bool is_concerned = place.may_be_in() || (place.registered && calls == Calls::made);
+    return is_concerned ? std::nullopt : std::optional(Kind::gone);
+}
+
 void Candidacy::left(std::size_t node, const redis::Answer& answer) {
     {
         const std::lock_guard guard(mutex_);
@@ -339,8 +313,39 @@ void Candidacy::left(std::size_t node, const redis::Answer& answer) {
     withdraw(node);
 }
 
+/// Leaves one node in the background, again until that is answered: a tombstone is planted, for
+/// what made it necessary is a copy of an enter that may be carried out late. Once at a time.
 void Candidacy::withdraw(std::size_t node) {
-    std::make_shared<Withdrawal>(desk_, profile_, nonce_, node)->leave();
+    {
+        const std::lock_guard guard(mutex_);
+        if (std::exchange(places_[node].withdrawing, true)) return;
+    }
+    withdraw_until(node, BootClock::now() + longest_withdrawal);
+}
+
+void Candidacy::withdraw_until(std::size_t node, Moment end) {
+    desk_.wire.submit(
+        node, desk_.requests.leave(*profile_, nonce_, tombstone_time, Calls::made),
+        [self = shared_from_this(), node, end](const redis::Answer& answer) {
+            const auto store = self->desk_.store.lock();
+            if (store) self->withdrew(node, answer, end);
+        },
+        desk_.wire.until());
+}
+
+void Candidacy::withdrew(std::size_t node, const redis::Answer& answer, Moment end) {
+    const Moment now = BootClock::now();
+    if (!answer.result.ok() && now < end) {
+        return desk_.wire.at(now + withdrawal_pause, [self = shared_from_this(), node, end] {
+            if (const auto store = self->desk_.store.lock()) self->withdraw_until(node, end);
+        });
+    }
+    const std::lock_guard guard(mutex_);
+    Place& place = places_[node];
+    place.withdrawing = false;
+    if (!answer.result.ok()) return;
+    place.in_doubt = false;
+    if (place.entered == Place::Entered::yes) place.entered = Place::Entered::no;
 }
 
 void take_out(const Desk& desk, const Profile& profile, const Ticket& ticket, Canvass::Told told) {

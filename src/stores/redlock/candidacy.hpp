@@ -58,6 +58,8 @@ private:
         bool in_doubt = false;
         /// It is registered there, to be called.
         bool registered = false;
+        /// It is being taken out there in the background.
+        bool withdrawing = false;
         bool may_be_in() const noexcept { return entered != Entered::no || in_doubt; }
     };
     using Lock = std::unique_lock<std::mutex>;
@@ -77,8 +79,12 @@ private:
     Failure why_too_few() const;
     void add_troubles(Failure& failure) const;
     std::string of_all(std::size_t count) const;
+    static std::optional<Vote::Kind> known_without_asking(const Place& place,
+                                                          Requests::Calls calls);
     void left(std::size_t node, const redis::Answer& answer);
     void withdraw(std::size_t node);
+    void withdraw_until(std::size_t node, Moment end);
+    void withdrew(std::size_t node, const redis::Answer& answer, Moment end);
 
     const Desk desk_;
     const std::shared_ptr<const Profile> profile_;

@@ -87,6 +87,7 @@ public:
           description_(nodes.shown()),
           requests_(nodes.terms),
           acquaintance_(nodes.terms),
+          candidates_(nodes.terms.max_lease),
           wire_(nodes, requests_.channel()) {}
 
     void connect();
@@ -236,6 +237,9 @@ Capabilities RedlockStore::capabilities() const {
 
 Pending<std::vector<Entry>> RedlockStore::enter(std::span<const Contender> contenders) {
     assert(contenders.size() == 1);
+    for (const Nonce& nonce : candidates_.forget_left_over(BootClock::now())) {
+        waiters_.forget(nonce);
+    }
     const Contender& one = contenders.front();
     if (one.patience == Patience::wait) waiters_.expect(one, period_);
     const auto candidate =
@@ -517,6 +521,7 @@ Pending<Standing> RedlockStore::leave(const Ticket& ticket) {
         const auto self = weak.lock();
         if (!self) return;
         if (decision == Decision::too_few) {
+            self->candidates_.is_left_over(nonce, BootClock::now());
             return flight->complete(
                 Failure{errc::unreachable, Effect::unknown,
                         self->description_ + ": too few nodes answered; what is left ends with its "

@@ -408,17 +408,16 @@ std::unique_ptr<Watch> RedlockStore::watch(const Ticket& ticket, LineMoved line_
     return watch;
 }
 
-/// Of one that waits the nodes know nothing: its look is a try, as any claim is.
+/// Of one that waits the nodes know nothing: its look is a try, as any claim is. Of one that holds
+/// its fence is what a majority has been told, and not what some of them say.
 Pending<Standing> RedlockStore::standing(const Ticket& ticket) {
-    const auto candidate = candidates_.find(ticket.nonce);
-    if (candidate) {
+    if (const auto candidate = candidates_.find(ticket.nonce)) {
         const auto lock = candidates_.lock();
         candidate->has_reason = true;
-        if (!candidate->holds()) return Standing{.state = State::offered};
+        return candidate->holds() ? standing_of(*candidate) : Standing{.state = State::offered};
     }
     const auto flight = std::make_shared<Flight<Standing>>(wire_);
-    const Nonce nonce = candidate ? candidate->last_try->nonce() : ticket.nonce;
-    look_at(ticket.resource).then([flight, nonce](const Result<std::vector<Line>>& lines) {
+    look_at(ticket.resource).then([flight, nonce = ticket.nonce](const auto& lines) {
         if (!lines.ok()) return flight->complete(lines.failure());
         Standing found;
         for (const Line& line : lines.value()) {

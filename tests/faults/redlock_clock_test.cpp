@@ -3,7 +3,7 @@
 #include "faults/redlock_faults.hpp"
 #include "support/temporary_folder.hpp"
 
-/// Nodes whose clocks differ.
+/// Nodes whose clocks differ, and that are set back.
 namespace holdfast::test {
 namespace {
 
@@ -79,6 +79,35 @@ TEST_F(RedlockClock, OneThatIsAnHourAheadStopsNobody) {
         EXPECT_GT(hold.fence(), last);
         last = hold.fence();
     }
+}
+
+TEST_F(RedlockClock, WhenThoseThatAreLeftDifferThatIsSaid) {
+    second_.set_ahead(3600);
+    const Client client = connect(set_of_new_ones("?request_timeout=500ms"));
+    third_.server().kill();
+    const auto said = sentence_of([&] { static_cast<void>(client.mutex("orders").try_acquire()); },
+                                  errc::unreachable);
+    EXPECT_NE(said.find("clocks of the nodes"), std::string::npos) << said;
+}
+
+/// They have its fence, and store nothing new.
+TEST_F(RedlockClock, AHoldOutlivesThatAllAreSetBack) {
+    set_all(600);
+    const Client client = connect(set_of_new_ones("?max_lease=3s"));
+    Hold hold = client.mutex("orders", {.lease = 900ms}).acquire();
+    set_all(0);
+    EXPECT_FALSE(await([&] { return hold.lost().stop_requested(); }, 1500ms));
+    EXPECT_EQ(hold.release(), Released::in_time);
+}
+
+/// A machine that takes its clock for local time, until it hears of the right one.
+TEST_F(RedlockClock, ANodeThatIsSetBackCountsAfterMaxLeaseAllTheSame) {
+    set_all(3600);
+    const Client client = connect(url("?max_lease=1s"));
+    auto mutex = client.mutex("orders", {.lease = 500ms});
+    sentence_of([&] { static_cast<void>(mutex.try_acquire()); }, errc::unreachable);
+    set_all(0);
+    EXPECT_TRUE(mutex.try_acquire_for(5s));
 }
 
 /// The first hold's fence is that of the first node, and the third has a lower one: its answer came

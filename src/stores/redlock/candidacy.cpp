@@ -86,6 +86,7 @@ void Candidacy::note(Place& place, const Vote& vote, const redis::Answer& answer
 void Candidacy::wrote_back(std::size_t node, const redis::Answer& answer) {
     const Vote vote = desk_.acquaintance.heard(node, answer).vote;
     Lock lock(mutex_);
+    places_[node].is_behind |= vote.kind == Kind::ahead;
     ballot_->wrote_back(node, vote);
     go_on(std::move(lock));
 }
@@ -199,7 +200,7 @@ Failure Candidacy::why_too_few() const {
             "counts in " +
             in_seconds(ballot_->until_free()) +
             "; wait for so long, or mark a set that was never used by holdfast init";
-    } else if (ballot_->count(Kind::ahead) > 0) {
+    } else if (ballot_->count(Kind::ahead) > 0 || std::ranges::any_of(places_, &Place::is_behind)) {
         failure.sentence +=
             "the clocks of the nodes are further apart than half of max_lease; set them right";
     } else {

@@ -60,6 +60,8 @@ private:
         bool registered = false;
         /// It is being taken out there in the background.
         bool withdrawing = false;
+        /// The fence of the others is too far ahead of its clock.
+        bool is_behind = false;
         bool may_be_in() const noexcept { return entered != Entered::no || in_doubt; }
     };
     using Lock = std::unique_lock<std::mutex>;

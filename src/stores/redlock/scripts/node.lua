@@ -44,7 +44,8 @@ end
 local function forgetful_until()
     local its_run, since, agreed =
         string.match(redis.call('GET', marker_key) or '', '^(%x+) (%d+) ?(%d*)$')
-    local is_new = its_run ~= run
+    -- Since a moment that is to come: the clock was set back since.
+    local is_new = its_run ~= run or tonumber(since) > microseconds
     if is_new or agreed == '' then
         since = is_new and clock or since
         if not agreed or agreed == '' then agreed = ARGV[2] end

@@ -88,7 +88,12 @@ void RedlockWire::turn(std::optional<Moment> until, Due& due) {
         until = first == Moment::max() ? std::nullopt : std::optional(first);
         poll_for(polled_);
     }
-    if (poll(polled_.data(), polled_.size(), poll_timeout(until)) <= 0) return;
+    const bool is_time = poll(polled_.data(), polled_.size(), poll_timeout(until)) <= 0;
+    if (is_time) {
+        // Whoever leads may go now, and the pump may have left to it what it should see to.
+        const Lock lock(mutex_);
+        return see_to_the_rest();
+    }
     if (polled_[0].revents != 0) take_interrupt();
     // Without the lock, which those who send need: a link is opened and closed by whoever leads
     // alone.

@@ -90,6 +90,26 @@ protected:
     }
 };
 
+TEST_F(RedlockLeaving, DeadReadersAreForgottenWhileOthersGoOn) {
+    const auto store = open_store(nodes_.url()).store;
+    for (int i = 1; i <= 5; ++i) {
+        Contender one = contender(i);
+        one.resource = "holdfast/table";
+        one.weight = 1;
+        one.lease = 100ms;
+        EXPECT_TRUE(store->enter({&one, 1}).get().ok());
+    }
+    const Client ours = rival();
+    const Hold reader = ours.shared_mutex("table", {.lease = 600ms}).acquire_shared();
+    const auto count = [&](std::size_t i) {
+        return node(i).command(
+            {"EVAL", "return redis.call('HLEN', redis.call('KEYS', '*table=')[1])", "0"});
+    };
+    for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_TRUE(await([&] { return count(i) == "1"; }, 3s)) << count(i);
+    }
+}
+
 /// The node knows how to leave and not how to enter: so the leave is carried out, the enter is
 /// refused unheard, and comes again behind it.
 TEST_F(RedlockLeaving, OneWhoseEnterIsRefusedUnheardAndComesAgainBehindItsLeaveIsTakenOut) {

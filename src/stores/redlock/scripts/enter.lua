@@ -23,6 +23,7 @@ if forgetful then return { FORGETFUL, 0, microseconds, left_until(forgetful) } e
 local holders = read_holders()
 local known = holders[nonce]
 if known then
+    need_to_write_holder()
     known.lease_end = math.max(known.lease_end, microseconds + lease)
     write_holder(holders, known)
     return { ADMITTED, known.fence, microseconds }
@@ -50,8 +51,7 @@ end
 local fence = math.max(last_fence() + 1, microseconds, proposal)
 if fence > NEVER then return redis.error_reply('ERR the last fence is planted') end
 need('SET', fence_key)
-need('HSET', holders_key)
-need('PEXPIREAT', holders_key)
+need_to_write_holder()
 local waiters = redis.call('EXISTS', called_key) == 1
 if waiters then need_calls() end
 keep_fence(fence)

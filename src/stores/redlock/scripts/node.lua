@@ -62,21 +62,36 @@ local function holder(nonce, weight, fence, lease_end, serial, since, who)
     }
 end
 
+-- Those whose lease is over, as they were read; some of them at the most, for there may be many.
+local over, MOST_OVER = {}, 1000
+
 -- All whose lease is not over.
 local function read_holders()
     local found, fields = {}, redis.call('HGETALL', holders_key)
     for i = 1, #fields, 2 do
         local one = holder(fields[i], cmsgpack.unpack(fields[i + 1]))
-        if one.lease_end > microseconds then found[one.nonce] = one end
+        if one.lease_end > microseconds then
+            found[one.nonce] = one
+        elseif #over < MOST_OVER then
+            over[#over + 1] = one.nonce
+        end
     end
     return found
 end
 
--- Puts it where it is found, until the last lease is over.
+local function need_to_write_holder()
+    need('HSET', holders_key)
+    need('PEXPIREAT', holders_key)
+    if over[1] then need('HDEL', holders_key) end
+end
+
+-- Puts it where it is found, until the last lease is over; those whose lease is over go, or the key
+-- would keep them while anybody renews.
 local function write_holder(holders, one)
     holders[one.nonce] = one
     local last = 0
     for _, other in pairs(holders) do last = math.max(last, other.lease_end) end
+    if over[1] then redis.call('HDEL', holders_key, unpack(over)) end
     redis.call('HSET', holders_key, one.nonce,
         cmsgpack.pack(one.weight, one.fence, one.lease_end, one.serial, one.since, one.who))
     redis.call('PEXPIREAT', holders_key, number(math.ceil(last / 1000)))

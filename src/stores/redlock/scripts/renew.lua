@@ -17,8 +17,7 @@ if not one then return { GONE, 0, microseconds } end
 if fence > last_fence() and is_ahead(fence, max_lease) then return { AHEAD, 0, microseconds } end
 if serial >= one.serial then
     need('SET', fence_key)
-    need('HSET', holders_key)
-    need('PEXPIREAT', holders_key)
+    need_to_write_holder()
     one.serial, one.fence, one.lease_end = serial, fence, microseconds + lease
     if fence > last_fence() then keep_fence(fence) end
     write_holder(holders, one)

@@ -41,7 +41,7 @@ Candidacy::Candidacy(Desk desk, std::shared_ptr<const Profile> profile, Nonce no
 /// before its leave.
 void Candidacy::enter(std::chrono::milliseconds lease, Callback<void(Outcome)> told) {
     Lock lock(mutex_);
-    if (has_left_) {
+    if (left_at_ != Moment::max()) {
         lock.unlock();
         return told({.decision = Decision::gone});
     }
@@ -51,7 +51,7 @@ void Candidacy::enter(std::chrono::milliseconds lease, Callback<void(Outcome)> t
     ballot_.emplace(desk_.terms(), lease, sent_);
     const std::uint64_t proposal = desk_.acquaintance.proposal();
     for (std::size_t i = 0; i < places_.size(); ++i) {
-        places_[i].entered = Place::Entered::under_way;
+        places_[i].enters();
         desk_.wire.submit(
             i, desk_.requests.enter(*profile_, nonce_, lease, proposal),
             [self = shared_from_this(), i](const redis::Answer& answer) {
@@ -64,10 +64,7 @@ void Candidacy::enter(std::chrono::milliseconds lease, Callback<void(Outcome)> t
 void Candidacy::entered(std::size_t node, const redis::Answer& answer) {
     const Vote vote = desk_.acquaintance.heard(node, answer).vote;
     Lock lock(mutex_);
-    note(places_[node], vote, answer);
-    // It left while this was under way: what came behind it on one connection has ended it, but not
-    // what may come by another one.
-    if (has_left_ && places_[node].in_doubt) {
+    if (note(places_[node], vote, answer) == Presence::Then::withdraw) {
         lock.unlock();
         return withdraw(node);
     }
@@ -75,18 +72,25 @@ void Candidacy::entered(std::size_t node, const redis::Answer& answer) {
     go_on(std::move(lock));
 }
 
-void Candidacy::note(Place& place, const Vote& vote, const redis::Answer& answer) const {
+Presence::Then Candidacy::note(Presence& presence, const Vote& vote,
+                               const redis::Answer& answer) const {
+    using Copies = Presence::Copies;
+    using Entered = Presence::Entered;
     const bool may_have_been_done =
         !answer.result.ok() && answer.result.failure().effect == Effect::unknown;
-    place.in_doubt |= answer.repeated || may_have_been_done;
-    place.entered = vote.kind == Kind::admitted ? Place::Entered::yes : Place::Entered::no;
-    place.registered = vote.kind == Kind::busy && !profile_->caller.empty();
+    // By when it was sent: which of the two answers is heard first says nothing.
+    const bool is_behind_its_leave = answer.sent >= left_at_;
+    const bool is_called = vote.kind == Kind::busy && !profile_->caller.empty();
+    Entered how = is_called ? Entered::called : Entered::out;
+    if (vote.kind == Kind::admitted) how = Entered::in;
+    const bool may_come = answer.repeated || may_have_been_done || is_behind_its_leave;
+    return presence.entered(how, may_come ? Copies::may_come : Copies::none);
 }
 
 void Candidacy::wrote_back(std::size_t node, const redis::Answer& answer) {
     const Vote vote = desk_.acquaintance.heard(node, answer).vote;
     Lock lock(mutex_);
-    places_[node].is_behind |= vote.kind == Kind::ahead;
+    clocks_differ_ |= vote.kind == Kind::ahead;
     ballot_->wrote_back(node, vote);
     go_on(std::move(lock));
 }
@@ -186,7 +190,7 @@ Failure Candidacy::too_late() const {
 Failure Candidacy::why_too_few() const {
     if (ballot_->count(Kind::gone) > 0) return was_refused() ? withdrawn() : too_late();
     Failure failure{errc::unreachable, Effect::none, desk_.description + ": "};
-    if (std::ranges::any_of(places_, &Place::may_be_in)) failure.effect = Effect::unknown;
+    if (may_be_in()) failure.effect = Effect::unknown;
     if (ballot_->count(Kind::disagreed) > 0 || counts_too_early()) {
         failure.code = errc::bad_configuration;
         failure.sentence += "other clients have max_lease=" +
@@ -200,7 +204,7 @@ Failure Candidacy::why_too_few() const {
             "counts in " +
             in_seconds(ballot_->until_free()) +
             "; wait for so long, or mark a set that was never used by holdfast init";
-    } else if (ballot_->count(Kind::ahead) > 0 || std::ranges::any_of(places_, &Place::is_behind)) {
+    } else if (ballot_->count(Kind::ahead) > 0 || clocks_differ_) {
         failure.sentence +=
             "the clocks of the nodes are further apart than half of max_lease; set them right";
     } else {
@@ -213,7 +217,7 @@ Failure Candidacy::why_too_few() const {
 bool Candidacy::was_refused() const {
     for (std::size_t i = 0; i < places_.size(); ++i) {
         const bool is_gone = ballot_->nodes()[i].vote.kind == Kind::gone;
-        if (is_gone && places_[i].entered != Place::Entered::yes) return true;
+        if (is_gone && !places_[i].is_in()) return true;
     }
     return false;
 }
@@ -254,64 +258,56 @@ void Candidacy::renew(const Extension& extension, std::uint64_t fence, Canvass::
 
 // --- leaving ---
 
-/// What is not in doubt needs no tombstone: an enter that is under way goes before its leave.
 void Candidacy::leave(Calls calls, Canvass::Told told) {
     const auto canvass =
         told ? std::make_shared<Canvass>(desk_, std::move(told)) : std::shared_ptr<Canvass>();
-    std::vector<Place> places;
+    std::vector<Presence::Leaving> how;
     Callback<void(Outcome)> whoever_enters;
     {
         const std::lock_guard guard(mutex_);
-        has_left_ = true;
-        places = places_;
+        left_at_ = std::min(left_at_, BootClock::now());
+        for (Presence& place : places_) how.push_back(place.leave(calls));
         whoever_enters = std::exchange(told_, {});
-        if (calls == Calls::made) {
-            for (Place& place : places_) place.registered = false;
-        }
     }
-    for (std::size_t i = 0; i < places.size(); ++i) {
-        if (const auto known = known_without_asking(places[i], calls)) {
-            if (canvass) canvass->take(i, {.kind = *known});
-            continue;
-        }
-        const auto tombstone = places[i].in_doubt ? tombstone_time : 0ms;
-        desk_.wire.submit(
-            i, desk_.requests.leave(*profile_, nonce_, tombstone, calls),
-            [self = shared_from_this(), canvass, i](const redis::Answer& answer) {
-                const auto store = self->desk_.store.lock();
-                if (!store) return;
-                Vote vote = self->desk_.acquaintance.heard(i, answer).vote;
-                self->left(i, answer);
-                // An earlier copy may have taken it out.
-                if (vote.kind == Kind::gone && answer.repeated) vote.kind = Kind::silent;
-                if (canvass) canvass->take(i, vote);
-            },
-            desk_.wire.until());
-    }
+    for (std::size_t i = 0; i < how.size(); ++i) leave(i, how[i], calls, canvass);
     if (whoever_enters) whoever_enters({.decision = Decision::gone});
 }
 
-/// What one that leaves hears of a node that is not asked: it cannot be there, or is being taken
-/// out in the background, and has not been yet.
-std::optional<Vote::Kind> Candidacy::known_without_asking(const Place& place, Calls calls) {
-    if (place.withdrawing) return Kind::silent;
-    const bool is_concerned = place.may_be_in() || (place.registered && calls == Calls::made);
-    return is_concerned ? std::nullopt : std::optional(Kind::gone);
+void Candidacy::leave(std::size_t node, Presence::Leaving how, Calls calls,
+                      const std::shared_ptr<Canvass>& canvass) {
+    using Leaving = Presence::Leaving;
+    if (how == Leaving::nothing || how == Leaving::is_withdrawing) {
+        const Kind known = how == Leaving::nothing ? Kind::gone : Kind::silent;
+        if (canvass) canvass->take(node, {.kind = known});
+        return;
+    }
+    const auto tombstone = how == Leaving::sends_tombstone ? tombstone_time : 0ms;
+    desk_.wire.submit(
+        node, desk_.requests.leave(*profile_, nonce_, tombstone, calls),
+        [self = shared_from_this(), canvass, node](const redis::Answer& answer) {
+            const auto store = self->desk_.store.lock();
+            if (!store) return;
+            Vote vote = self->desk_.acquaintance.heard(node, answer).vote;
+            self->left(node, answer);
+            // An earlier copy may have taken it out.
+            if (vote.kind == Kind::gone && answer.repeated) vote.kind = Kind::silent;
+            if (canvass) canvass->take(node, vote);
+        },
+        desk_.wire.until());
 }
 
 void Candidacy::left(std::size_t node, const redis::Answer& answer) {
     {
         const std::lock_guard guard(mutex_);
-        Place& place = places_[node];
-        if (answer.result.ok()) {
-            // The enter before it was refused unheard, and comes again.
-            if (place.entered == Place::Entered::under_way) place.in_doubt = true;
-            if (place.entered == Place::Entered::yes) place.entered = Place::Entered::no;
-            return;
-        }
-        if (!place.may_be_in()) return;
+        Presence& place = places_[node];
+        if (answer.result.ok()) return place.left();
+        if (place.leave_failed() == Presence::Then::nothing) return;
     }
     withdraw(node);
+}
+
+bool Candidacy::may_be_in() const {
+    return std::ranges::any_of(places_, &Presence::may_be_in);
 }
 
 /// Leaves one node in the background, again until that is answered: a tombstone is planted, for
@@ -319,7 +315,7 @@ void Candidacy::left(std::size_t node, const redis::Answer& answer) {
 void Candidacy::withdraw(std::size_t node) {
     {
         const std::lock_guard guard(mutex_);
-        if (std::exchange(places_[node].withdrawing, true)) return;
+        if (!places_[node].begins_withdrawal()) return;
     }
     withdraw_until(node, BootClock::now() + longest_withdrawal);
 }
@@ -342,11 +338,8 @@ void Candidacy::withdrew(std::size_t node, const redis::Answer& answer, Moment e
         });
     }
     const std::lock_guard guard(mutex_);
-    Place& place = places_[node];
-    place.withdrawing = false;
-    if (!answer.result.ok()) return;
-    place.in_doubt = false;
-    if (place.entered == Place::Entered::yes) place.entered = Place::Entered::no;
+    if (!answer.result.ok()) return places_[node].gives_up_withdrawal();
+    places_[node].withdrew();
 }
 
 void take_out(const Desk& desk, const Profile& profile, const Ticket& ticket, Canvass::Told told) {

@@ -237,7 +237,8 @@ Wire::Interest Wire::interest() {
 
 void Wire::lead_by(Moment moment) {
     const std::lock_guard guard(state_->mutex);
-    if (state_->lead_by || !pump_.joinable()) return;
+    const bool is_named = state_->lead_by && *state_->lead_by <= moment;
+    if (is_named || !pump_.joinable()) return;
     state_->lead_by = moment;
     state_->pump_wanted.notify_one();
 }

@@ -30,6 +30,8 @@ Vote::Kind kind_of(std::int64_t number) {
             return Vote::Kind::forgetful;
         case 5:
             return Vote::Kind::ahead;
+        case 6:
+            return Vote::Kind::disagreed;
         default:
             return Vote::Kind::silent;
     }

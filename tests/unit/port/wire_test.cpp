@@ -212,6 +212,16 @@ TEST(AWire, IsLookedAtOnceByThePumpWhenThatIsAskedForAndNobodyWaits) {
     EXPECT_FALSE(await([&] { return called == 2; }, 50ms)) << "once for each time";
 }
 
+TEST(AWire, IsLookedAtByThePumpAtTheEarliestMomentThatIsAskedFor) {
+    Mailbox mailbox;
+    mailbox.make_ready();
+    std::atomic<bool> called{false};
+    mailbox.send([&] { called = true; });
+    mailbox.have_it_looked_at(10min);
+    mailbox.have_it_looked_at(1ms);
+    EXPECT_TRUE(await([&] { return called.load(); }, 5s));
+}
+
 TEST(AWire, LetsACallerTakeOverFromThePump) {
     Mailbox wire;
     const auto interest = wire.interest();

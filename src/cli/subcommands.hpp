@@ -39,6 +39,8 @@ Subcommand add_init(CLI::App& program);
 Subcommand add_sweep(CLI::App& program);
 /// `holdfast check`: whether locks are safe on a store.
 Subcommand add_check(CLI::App& program);
+/// `holdfast verify`: whether locks keep their promises on a store, tried out.
+Subcommand add_verify(CLI::App& program);
 /// `holdfast stores`: what each store promises.
 Subcommand add_stores(CLI::App& program);
 

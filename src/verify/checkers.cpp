@@ -1,10 +1,10 @@
-#include "chaos/checkers.hpp"
+#include "verify/checkers.hpp"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-namespace holdfast::chaos {
+namespace holdfast::verify {
 
 namespace {
 
@@ -19,8 +19,28 @@ std::map<std::string, OfOneResource> admitted_by_resource(std::span<const Visit>
 }
 
 std::string description_of(const Visit& visit) {
-    return visit.who + " (fence " + std::to_string(visit.fence) + ", trusted from " +
-           std::to_string(visit.admitted) + " to " + std::to_string(visit.trusted) + ")";
+    return visit.who + " (fence " + std::to_string(visit.fence) + ")";
+}
+
+std::string milliseconds_in(Instant time) {
+    constexpr Instant microsecond = 1000;
+    std::string digits = std::to_string(time / microsecond);
+    digits.insert(0, digits.size() < 4 ? 4 - digits.size() : 0, '0');
+    return digits.insert(digits.size() - 3, ".") + " ms";
+}
+
+Violation about(const Visit& visit, std::string what) {
+    return {.at = visit.admitted != 0 ? visit.admitted : visit.asked,
+            .what = visit.resource + ": " + std::move(what),
+            .resource = visit.resource,
+            .who = {visit.who}};
+}
+
+Violation about(const Visit& visit, const std::string& happened, const Visit& other) {
+    Violation found =
+        about(visit, description_of(visit) + " " + happened + " " + description_of(other));
+    found.who.push_back(other.who);
+    return found;
 }
 
 /// Those who trust their holds, in the order in which they came.
@@ -36,11 +56,13 @@ public:
 
 private:
     Violation violation(const Visit& newcomer) const {
-        Violation met{.at = newcomer.admitted,
-                      .what = newcomer.resource + ": " + description_of(newcomer) + " beside",
-                      .fenced = true};
+        Violation met = about(newcomer, description_of(newcomer) + " was in beside");
+        met.fenced = true;
         for (const Visit* one : visits_) {
-            met.what += " " + description_of(*one);
+            met.what += (met.who.size() > 1 ? ", " : " ") + description_of(*one) +
+                        ", who trusted its hold for " +
+                        milliseconds_in(one->trusted - newcomer.admitted) + " more";
+            met.who.push_back(one->who);
             if (one->fence >= newcomer.fence) met.fenced = false;
             if (one->trusted > newcomer.admitted + one->lease) met.told_in_time = false;
         }
@@ -77,8 +99,7 @@ std::vector<Violation> fences_that_fell(std::span<const Visit> visits) {
                 if (highest == nullptr || (*earlier)->fence > highest->fence) highest = *earlier;
             }
             if (highest == nullptr || visit->fence > highest->fence) continue;
-            found.push_back({visit->admitted, resource + ": " + description_of(*visit) +
-                                                  " came after " + description_of(*highest)});
+            found.push_back(about(*visit, "came after", *highest));
         }
     }
     return found;
@@ -91,8 +112,7 @@ std::vector<Violation> fences_given_twice(std::span<const Visit> visits) {
         for (const Visit* visit : admitted) {
             const auto [at, is_new] = holders.emplace(visit->fence, visit);
             if (is_new) continue;
-            found.push_back({visit->admitted, resource + ": " + description_of(*visit) + " and " +
-                                                  description_of(*at->second)});
+            found.push_back(about(*visit, "has the fence of", *at->second));
         }
     }
     return found;
@@ -103,8 +123,8 @@ std::vector<Violation> waits_without_end(std::span<const Visit> visits,
     const std::set<std::string> gone(killed.begin(), killed.end());
     std::vector<Violation> found;
     for (const Visit& visit : visits) {
-        if (visit.ended != 0 || gone.contains(visit.who.substr(0, visit.who.find('/')))) continue;
-        found.push_back({visit.asked, visit.resource + ": " + visit.who + " heard nothing"});
+        if (visit.ended != 0 || gone.contains(client_of(visit))) continue;
+        found.push_back(about(visit, visit.who + " heard nothing more"));
     }
     return found;
 }
@@ -127,8 +147,8 @@ std::vector<Violation> idle_while_waited_for(std::span<const Visit> visits, Inst
         }
         longest = std::max(longest, got_in - idle_since);
         if (longest <= at_most) continue;
-        found.push_back({visit.asked, visit.resource + ": " + visit.who + " waited while nobody" +
-                                          " held it for " + std::to_string(longest)});
+        found.push_back(about(visit, visit.who + " waited while nobody held it for " +
+                                         milliseconds_in(longest)));
     }
     return found;
 }
@@ -156,4 +176,4 @@ std::vector<Violation> unexcused(std::span<const Violation> found,
     return left;
 }
 
-}  // namespace holdfast::chaos
+}  // namespace holdfast::verify

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "verify/report.hpp"
+
+namespace holdfast::verify {
+
+/// A page that shows who held, waited, lost what and when; it needs nothing but itself. Of more
+/// visits than a browser draws at ease it has the last ones, and all that are of interest.
+std::string picture_of(const Report& report);
+
+}  // namespace holdfast::verify

@@ -28,7 +28,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int journal_descriptor = 3;
-constexpr int own_threads = 2;
+constexpr int own_threads = 3;
 
 [[noreturn]] void fail(const char* what, int error = errno) {
     throw std::system_error(error, std::generic_category(), what);
@@ -70,20 +70,19 @@ ContendingOrders orders_in(const std::string& text) {
     const auto milliseconds = [&](const char* name) {
         return std::chrono::milliseconds{orders.at(name).get<std::int64_t>()};
     };
-    return {.store = std::string(store.begin(), store.end()),
-            .client = orders.at("client"),
-            .seed = orders.at("seed"),
-            .manner = {.prefix = orders.at("prefix"),
-                       .mutexes = orders.at("mutexes"),
-                       .abilities = {.shares = can[0],
-                                     .permits = can[1],
-                                     .several = can[2],
-                                     .fences = can[3]},
-                       .shortest_lease = std::chrono::milliseconds{leases[0]},
-                       .longest_lease = std::chrono::milliseconds{leases[1]},
-                       .moment = milliseconds("moment"),
-                       .long_one_in = orders.at("long_one_in"),
-                       .longest_hold = milliseconds("longest_hold")}};
+    return {
+        .store = std::string(store.begin(), store.end()),
+        .client = orders.at("client"),
+        .seed = orders.at("seed"),
+        .manner = {
+            .prefix = orders.at("prefix"),
+            .mutexes = orders.at("mutexes"),
+            .abilities = {.shares = can[0], .permits = can[1], .several = can[2], .fences = can[3]},
+            .shortest_lease = std::chrono::milliseconds{leases[0]},
+            .longest_lease = std::chrono::milliseconds{leases[1]},
+            .moment = milliseconds("moment"),
+            .long_one_in = orders.at("long_one_in"),
+            .longest_hold = milliseconds("longest_hold")}};
 }
 
 /// From standard input: one line, behind which there is nothing but its end.
@@ -206,9 +205,8 @@ int contend() {
     if (!client) return success;
     std::vector<std::jthread> threads;
     for (int i = 0; i < own_threads; ++i) {
-        threads.emplace_back([&, i](const std::stop_token& stop) {
-            contend_on(*client, journal, orders, i, stop);
-        });
+        threads.emplace_back(
+            [&, i](const std::stop_token& stop) { contend_on(*client, journal, orders, i, stop); });
     }
     input_has_ended(std::chrono::milliseconds{-1});
     return success;

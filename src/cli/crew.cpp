@@ -61,8 +61,7 @@ void Crew::kill_one() {
     const auto place = candidates[random_() % candidates.size()] - members_.data();
     ContendingProcess gone = std::move(members_[static_cast<std::size_t>(place)].process);
     members_.erase(members_.begin() + place);
-    interferences_.push_back(
-        {.client = gone.client(), .begin = verify::now(), .killed = true});
+    interferences_.push_back({.client = gone.client(), .begin = verify::now(), .killed = true});
     gone.signal(SIGKILL);
     gone.ended(std::chrono::minutes{1});
     history_.append(gone.history());
@@ -84,10 +83,10 @@ void Crew::look_after() {
 void Crew::take_leave(Member& member, int status) {
     history_.append(member.process.history());
     if (status == 0) return;
-    seen_.push_back({verify::Promise::works,
-                     {.at = verify::now(),
-                      .what = formatted("client {} ended {}", member.process.client(),
-                                        how_it_ended(status))}});
+    seen_.push_back(
+        {verify::Promise::works,
+         {.at = verify::now(),
+          .what = formatted("client {} ended {}", member.process.client(), how_it_ended(status))}});
 }
 
 void Crew::dismiss(std::chrono::nanoseconds limit) {

@@ -79,10 +79,10 @@ private:
         const auto longest = std::min(client_.usual_lease(), client_.usual_shared_lease());
         manner.shortest_lease = manner.longest_lease =
             options_.lease.value_or(std::min(usual_lease, longest));
-        manner.moment = 15ms;
-        manner.long_one_in = 40;
-        manner.longest_hold = std::min<std::chrono::milliseconds>(manner.longest_lease * 3 / 2,
-                                                                  options_.time / 2 + 1ms);
+        manner.moment = 12ms;
+        manner.long_one_in = 100;
+        manner.longest_hold =
+            std::min<std::chrono::milliseconds>(manner.longest_lease, options_.time / 2);
         ask_for_abilities(manner);
     }
     /// By asking for a lock of each kind, which a store that cannot do it refuses.
@@ -102,8 +102,7 @@ private:
             static_cast<void>(client_.semaphore(name, verify::pool_capacity, lock));
         });
         abilities.fences = can("fences were not judged", [&] {
-            static_cast<void>(
-                client_.mutex(name, {.lease = manner.longest_lease, .fenced = true}));
+            static_cast<void>(client_.mutex(name, {.lease = manner.longest_lease, .fenced = true}));
         });
     }
 
@@ -145,8 +144,8 @@ private:
         if (!options_.pauses) return;
         const auto lease = trial_.manner.longest_lease;
         const Instant left = trial_.end - verify::now();
-        crew.pause_one(std::chrono::nanoseconds{std::min(some_time(lease / 20, lease * 3 / 2),
-                                                         std::max<Instant>(left, 1))});
+        crew.pause_one(std::chrono::nanoseconds{
+            std::min(some_time(lease / 20, lease * 3 / 2), std::max<Instant>(left, 1))});
     }
     Instant some_time(std::chrono::nanoseconds least, std::chrono::nanoseconds most) {
         const auto range = static_cast<std::uint64_t>((most - least).count());
@@ -171,8 +170,9 @@ private:
     }
     [[noreturn]] void throw_why_nobody_was() const {
         const auto& failures = trial_.history.failures;
-        throw Error(errc::unreachable, "nobody was admitted in all that time, so nothing was seen" +
-                                           (failures.empty() ? "" : ": " + failures.back().sentence));
+        throw Error(errc::unreachable,
+                    "nobody was admitted in all that time, so nothing was seen" +
+                        (failures.empty() ? "" : ": " + failures.back().sentence));
     }
 
     std::chrono::nanoseconds limit() const {
@@ -221,10 +221,8 @@ private:
             sleep(20ms);
         } while (verify::now() < end);
         if (!silence.empty()) throw Error(errc::unreachable, silence);
-        trial_.seen.push_back({promise,
-                               {.at = verify::now(),
-                                .what = name + ": " + otherwise,
-                                .resource = name}});
+        trial_.seen.push_back(
+            {promise, {.at = verify::now(), .what = name + ": " + otherwise, .resource = name}});
     }
 
     const TrialOptions& options_;

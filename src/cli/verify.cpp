@@ -59,8 +59,7 @@ public:
         if (path_.empty()) return;
         if (ftruncate(file_.get(), 0) != 0 && errno != EINVAL) refuse();  // a pipe has no length
         for (std::size_t written = 0; written < page.size();) {
-            const auto more =
-                ::write(file_.get(), page.data() + written, page.size() - written);
+            const auto more = ::write(file_.get(), page.data() + written, page.size() - written);
             if (more < 0 && errno != EINTR) refuse();
             if (more > 0) written += static_cast<std::size_t>(more);
         }
@@ -134,24 +133,29 @@ std::string advice_on(const verify::Report& report) {
     }
     if (!met) return "";
     return told_apart
-               ? "  so: whoever came in has the larger fence, and the other one learned of it within "
+               ? "  so: whoever came in has the larger fence, and the other one learned of it "
+                 "within "
                  "its lease. That is what a store does that forgot who holds, whose clock was set "
                  "forward, or on which somebody ended a hold by hand.\n"
-                 "  do: let what the lock guards check the fence; `holdfast check` says what of the "
+                 "  do: let what the lock guards check the fence; `holdfast check` says what of "
+                 "the "
                  "store's settings lets it forget\n\n"
-               : "  so: nothing tells the two apart, or the first one was not told in time: what the "
+               : "  so: nothing tells the two apart, or the first one was not told in time: what "
+                 "the "
                  "lock guards cannot refuse it.\n"
-                 "  do: look in the store's page, under \"What becomes of a hold\", whether that is "
-                 "what it says of what befell it; if it is not, it is a fault: please report it with "
+                 "  do: look in the store's page, under \"What becomes of a hold\", whether that "
+                 "is "
+                 "what it says of what befell it; if it is not, it is a fault: please report it "
+                 "with "
                  "the page of --html\n\n";
 }
 
 std::string page_of(const verify::Report& report) {
     const Colour colour = colour_of_output();
     const std::string verdict =
-        report.holds() ? "every promise was kept"
-                       : formatted("{} broken", report.broken.size() == 1 ? "a promise was"
-                                                                          : "promises were");
+        report.holds()
+            ? "every promise was kept"
+            : formatted("{} broken", report.broken.size() == 1 ? "a promise was" : "promises were");
     std::string text = painted(visible(report.trial.store) + ": " + verdict, Ink::heading, colour);
     text += "\n\n" + broken_in(report, colour) + advice_on(report) + figures_in(report);
     for (const verify::Exemption& one : report.exempt) {
@@ -180,8 +184,8 @@ std::chrono::milliseconds time_or_refuse(const char* option, const std::string& 
                                          std::chrono::milliseconds most) {
     const auto time = parse_duration(text);
     if (!time) {
-        throw CLI::ValidationError(
-            option, "'" + text + "' is no duration; write 500ms, 30s, 5m or 1h");
+        throw CLI::ValidationError(option,
+                                   "'" + text + "' is no duration; write 500ms, 30s, 5m or 1h");
     }
     if (*time < least || *time > most) {
         throw CLI::ValidationError(option, formatted("'{}' is not from {} to {}", text,

@@ -43,6 +43,13 @@ Violation about(const Visit& visit, const std::string& happened, const Visit& ot
     return found;
 }
 
+/// Whether their fences tell who came first. It may be the other one than who saw it first, where
+/// both asked at one time.
+bool are_in_order(const Visit& first, const Visit& next) {
+    if (first.fence < next.fence) return true;
+    return first.fence > next.fence && next.asked < first.admitted;
+}
+
 /// Those who trust their holds, in the order in which they came.
 class Inside {
 public:
@@ -63,7 +70,7 @@ private:
                         ", who trusted its hold for " +
                         milliseconds_in(one->trusted - newcomer.admitted) + " more";
             met.who.push_back(one->who);
-            if (one->fence >= newcomer.fence) met.fenced = false;
+            if (!are_in_order(*one, newcomer)) met.fenced = false;
             if (one->trusted > newcomer.admitted + one->lease) met.told_in_time = false;
         }
         if (!met.told_in_time) met.what += ", told too late";
@@ -147,8 +154,8 @@ std::vector<Violation> idle_while_waited_for(std::span<const Visit> visits, Inst
         }
         longest = std::max(longest, got_in - idle_since);
         if (longest <= at_most) continue;
-        found.push_back(about(visit, visit.who + " waited while nobody held it for " +
-                                         milliseconds_in(longest)));
+        found.push_back(about(
+            visit, visit.who + " waited while nobody held it for " + milliseconds_in(longest)));
     }
     return found;
 }

@@ -129,7 +129,9 @@ void Contention::visit_all_of(Lock& lock, std::vector<Visit> visits, const std::
         [&] { return lock.try_acquire(); },
         [&](Wait wait, std::stop_token token) { return lock.try_acquire_for(wait, token); },
         [&](std::stop_token token) { return lock.acquire(token); },
-        [&](OnAcquired done, std::stop_token token) { lock.async_acquire(std::move(done), token); }};
+        [&](OnAcquired done, std::stop_token token) {
+            lock.async_acquire(std::move(done), token);
+        }};
     visit(std::move(visits), asking, stop);
 }
 

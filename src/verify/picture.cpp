@@ -14,8 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t most_shown = 60'000;
-
 /// Each once, in the order in which they came, and its number.
 class Numbered {
 public:
@@ -57,7 +55,8 @@ std::vector<const Visit*> shown_of(const Report& report) {
     std::vector<const Visit*> shown;
     for (std::size_t i = 0; i < visits.size(); ++i) {
         const Visit& visit = visits[i];
-        const bool is_of_interest = visit.was_lost() || visit.ended == 0 || named.contains(visit.who);
+        const bool is_of_interest =
+            visit.was_lost() || visit.ended == 0 || named.contains(visit.who);
         if (i >= last || is_of_interest) shown.push_back(&visit);
     }
     return shown;
@@ -113,9 +112,9 @@ private:
     Json drawn(const Visit& visit) {
         const auto [thread, count] = parts_of(visit.who);
         return Json::array({threads_.of(thread), count, resources_.of(visit.resource),
-                            at(visit.asked), at(visit.admitted), at(visit.trusted),
-                            at(visit.ended), visit.fence, static_cast<int>(visit.ending),
-                            visit.weight, visit.capacity});
+                            at(visit.asked), at(visit.admitted), at(visit.trusted), at(visit.ended),
+                            visit.fence, static_cast<int>(visit.ending), visit.weight,
+                            visit.capacity});
     }
     Json figures() const {
         const Figures& figures = report_.figures;

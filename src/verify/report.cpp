@@ -57,6 +57,13 @@ std::vector<Instant> hand_offs_in(const History& history) {
     return times;
 }
 
+void leave_out(const std::string& part, std::string& text) {
+    if (part.empty()) return;
+    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at)) {
+        text.erase(at, part.size());
+    }
+}
+
 /// Collects what is broken, by the promise that it breaks.
 class Judgement {
 public:
@@ -65,7 +72,10 @@ public:
     void add(Promise promise, std::vector<Violation> found) {
         for (Violation& one : found) report_.broken.push_back({promise, std::move(one)});
     }
+    /// In order, and by names that do not begin with what all of them begin with.
     void finish() {
+        for (Broken& one : report_.broken)
+            leave_out(report_.trial.manner.prefix, one.violation.what);
         std::ranges::stable_sort(report_.broken, {},
                                  [](const Broken& one) { return one.violation.at; });
     }
@@ -161,19 +171,16 @@ Figures figures_of(const Trial& trial) {
             waits.push_back(visit.admitted - visit.asked);
         }
     }
-    figures.errors = static_cast<std::size_t>(
-        std::ranges::count(trial.history.failures, static_cast<int>(errc::unreachable),
-                           &Failure::code));
+    figures.errors = static_cast<std::size_t>(std::ranges::count(
+        trial.history.failures, static_cast<int>(errc::unreachable), &Failure::code));
     figures.wait = times_of(std::move(waits));
     figures.hand_off = times_of(hand_offs_in(trial.history));
     return figures;
 }
 
 Report report_on(Trial trial, std::vector<Exemption> exempt) {
-    Report report{.trial = std::move(trial),
-                  .figures = {},
-                  .broken = {},
-                  .exempt = std::move(exempt)};
+    Report report{
+        .trial = std::move(trial), .figures = {}, .broken = {}, .exempt = std::move(exempt)};
     report.broken = report.trial.seen;
     report.figures = figures_of(report.trial);
     judge(report);

@@ -50,6 +50,14 @@ TEST(Overlaps, OneThatWasMetByAHolderWithASmallerFenceIsNotToldApart) {
     EXPECT_FALSE(overlaps(visits).at(0).fenced);
 }
 
+TEST(Overlaps, TwoThatAskedAtOneTimeAreToldApartByEitherOrder) {
+    std::vector<Visit> visits{visit("a", 2, 10, 25), visit("b", 1, 20, 30)};
+    visits[1].asked = 9;
+    EXPECT_TRUE(overlaps(visits).at(0).fenced);
+    visits[1].fence = 2;
+    EXPECT_FALSE(overlaps(visits).at(0).fenced);
+}
+
 TEST(Overlaps, OneBehindALongHoldIsFoundAlsoBehindShortOnes) {
     const std::vector<Visit> visits{visit("a", 1, 10, 90), visit("b", 2, 20, 21),
                                     visit("c", 3, 80, 81)};

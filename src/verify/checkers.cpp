@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace holdfast::verify {
 
@@ -80,6 +81,44 @@ private:
     OfOneResource visits_;
 };
 
+/// Those who held one resource, in the order in which they came.
+class Holders {
+public:
+    Holders() = default;
+    explicit Holders(OfOneResource visits) : visits_(std::move(visits)) {
+        std::ranges::sort(visits_, {}, &Visit::admitted);
+        Instant latest = 0;
+        for (const Visit* one : visits_) {
+            latest = std::max(latest, one->trusted);
+            trusted_until_.push_back(latest);
+        }
+    }
+
+    /// How long nobody held it at a stretch while this one waited.
+    Instant longest_without(const Visit& visit) const {
+        const Instant got_in = visit.was_admitted() ? visit.admitted : visit.ended;
+        Instant idle_since = visit.asked;
+        Instant longest = 0;
+        for (std::size_t i = first_after(visit.asked); i < visits_.size(); ++i) {
+            const Visit* one = visits_[i];
+            if (one->admitted >= got_in) break;
+            longest = std::max(longest, one->admitted - idle_since);
+            idle_since = std::max(idle_since, one->trusted);
+        }
+        return std::max(longest, got_in - idle_since);
+    }
+
+private:
+    /// None before that one held it then: a history is long, and is not to be read once for each.
+    std::size_t first_after(Instant asked) const {
+        const auto found = std::ranges::lower_bound(trusted_until_, asked);
+        return static_cast<std::size_t>(found - trusted_until_.begin());
+    }
+
+    OfOneResource visits_;
+    std::vector<Instant> trusted_until_;  ///< by it and all before it
+};
+
 }  // namespace
 
 std::vector<Violation> overlaps(std::span<const Visit> visits) {
@@ -137,22 +176,13 @@ std::vector<Violation> waits_without_end(std::span<const Visit> visits,
 }
 
 std::vector<Violation> idle_while_waited_for(std::span<const Visit> visits, Instant at_most) {
-    auto holders = admitted_by_resource(visits);
-    for (auto& [resource, admitted] : holders) {
-        std::ranges::sort(admitted, {}, &Visit::admitted);
+    std::map<std::string, Holders> holders;
+    for (auto& [resource, admitted] : admitted_by_resource(visits)) {
+        holders.emplace(resource, std::move(admitted));
     }
     std::vector<Violation> found;
     for (const Visit& visit : visits) {
-        const Instant got_in = visit.was_admitted() ? visit.admitted : visit.ended;
-        Instant idle_since = visit.asked;
-        Instant longest = 0;
-        for (const Visit* one : holders[visit.resource]) {
-            if (one->trusted < visit.asked) continue;
-            if (one->admitted >= got_in) break;
-            longest = std::max(longest, one->admitted - idle_since);
-            idle_since = std::max(idle_since, one->trusted);
-        }
-        longest = std::max(longest, got_in - idle_since);
+        const Instant longest = holders[visit.resource].longest_without(visit);
         if (longest <= at_most) continue;
         found.push_back(about(
             visit, visit.who + " waited while nobody held it for " + milliseconds_in(longest)));

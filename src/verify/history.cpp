@@ -118,7 +118,6 @@ void History::append(History other) {
     std::ranges::move(other.visits, std::back_inserter(visits));
     std::ranges::move(other.complaints, std::back_inserter(complaints));
     std::ranges::move(other.failures, std::back_inserter(failures));
-    std::ranges::sort(visits, {}, &Visit::asked);
 }
 
 Journal::Journal(const std::filesystem::path& file)

@@ -64,7 +64,7 @@ struct History {
     std::vector<Complaint> complaints;
     std::vector<Failure> failures;
 
-    /// What others wrote down at the same time.
+    /// What others wrote down at the same time. In no order.
     void append(History other);
 };
 

@@ -181,6 +181,7 @@ Figures figures_of(const Trial& trial) {
 Report report_on(Trial trial, std::vector<Exemption> exempt) {
     Report report{
         .trial = std::move(trial), .figures = {}, .broken = {}, .exempt = std::move(exempt)};
+    std::ranges::sort(report.trial.history.visits, {}, &Visit::asked);
     report.broken = report.trial.seen;
     report.figures = figures_of(report.trial);
     judge(report);

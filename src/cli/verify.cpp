@@ -191,7 +191,7 @@ std::chrono::milliseconds time_or_refuse(const char* option, const std::string& 
         throw CLI::ValidationError(option, formatted("'{}' is not from {} to {}", text,
                                                      show_duration(least), show_duration(most)));
     }
-    return std::chrono::ceil<std::chrono::milliseconds>(*time);
+    return std::chrono::round<std::chrono::milliseconds>(*time);
 }
 
 void add_extent(CLI::App& parser, TrialOptions& trial) {

@@ -132,7 +132,8 @@ void exempt_what_happened(Report& report) {
         "that is allowed while it is told in time: the store was not heard of, forgot, or somebody "
         "ended them");
     add(figures.errors, "request was not answered in time", "requests were not answered in time",
-        "a store that does not answer may not let anybody in");
+        "a store that does not answer lets nobody in; to a client that stood still it looks the "
+        "same");
 }
 
 }  // namespace

@@ -274,19 +274,21 @@ class InABrowser(OnALocalStore):
         self.written(*SHORT)
         page = self.browser.open(self.page)
         visit = page.value(
-            f"(() => {{ const visit = {HOLDS_OF_THE_PAGE}.find((one) => one.weight === one.capacity);"
+            f"(() => {{ const visit = {HOLDS_OF_THE_PAGE}.find("
+            "(one) => one.weight === one.capacity && one.admitted > report.length / 3);"
             " visit.row = rows.findIndex((row) => row.lock && row.visits.includes(visit));"
             " return visit; })()")
         place = ("(() => { const { left, top } = canvas.getBoundingClientRect();"
                  f" const row = rows[{visit['row']}];"
                  f" return [left + x({visit['admitted']}) + 1, top + row.top + row.height / 2]; }})()")
-        for _ in range(12):
+        for _ in range(6):
             across, down = page.value(place)
             page.mouse("mouseWheel", across, down, deltaX=0, deltaY=-200)
         begin, end, _ = self.seen(page)
         self.assertLess(end - begin, 100_000)
-        self.assertLessEqual(begin, visit["admitted"])
-        self.assertGreaterEqual(end, visit["admitted"])
+        pixel = (end - begin) / 1000
+        self.assertLessEqual(begin, visit["admitted"] + 2 * pixel)
+        self.assertGreaterEqual(end, visit["admitted"] - 2 * pixel)
         page.mouse("mouseMoved", *page.value(place))
         self.assertTrue(page.is_shown("#tip"))
         self.assertIn(f"fence {visit['fence']}\n", page.text("#tip"))
@@ -378,7 +380,8 @@ class BrokenInABrowser(OnASite):
         self.assertEqual(page.complaints(), [])
         self.assertIn("broken", page.text("#verdict"))
         self.assertTrue(page.is_shown("#findings"))
-        self.assertEqual(page.value("document.querySelectorAll('#findings button').length"), len(told))
+        self.assertEqual(page.value("document.querySelectorAll('#findings button').length"),
+                         min(len(told), 200))
         page.click("#findings button")
         begin, end = (page.value(f"Number(canvas.dataset.{name})") for name in ("from", "to"))
         self.assertLessEqual(begin, told[0]["at_us"])

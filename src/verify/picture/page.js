@@ -70,6 +70,22 @@ function laid(held) {
   return Math.max(ends.length, 1);
 }
 
+/** Who came in a killed one's place has its rows. */
+function places() {
+  const found = [];
+  for (const client of clients) {
+    const first = visits.find((visit) => visit.client === client).asked;
+    const free = found.find((place) => killedAt.get(place.at(-1)) <= first);
+    if (free) free.push(client);
+    else found.push([client]);
+  }
+  return found;
+}
+function named(place) {
+  const some = place.length > 3 ? [place[0], "\u2026", place.at(-1)] : place;
+  return "client " + some.join(", ");
+}
+
 function rowsOf() {
   const rows = [];
   let top = strip + axis;
@@ -82,11 +98,14 @@ function rowsOf() {
     row({ label, lock: true, visits: here, lanes, height: Math.max(lanes * lane, 20) });
   });
   title("clients");
-  threads.forEach((thread, index) => {
-    const first = index === 0 || threads[index - 1].client !== thread.client;
-    row({ label: first ? "client " + thread.client : "", thread, lanes: 1, height: 13,
-      visits: visits.filter((visit) => visit.thread === thread) });
-  });
+  const numbers = [...new Set(threads.map((thread) => thread.name.split("/")[1]))].sort();
+  for (const place of places()) {
+    for (const count of numbers) {
+      const names = new Set(place.map((client) => client + "/" + count));
+      row({ label: count === numbers[0] ? named(place) : "", thread: count, place, lanes: 1,
+        height: 13, visits: visits.filter((visit) => names.has(visit.thread.name)) });
+    }
+  }
   return { rows, height: top + 8 };
 }
 const { rows, height } = rowsOf();
@@ -157,7 +176,7 @@ function mix() {
 function box(visit, row) {
   const exclusive = visit.weight === visit.capacity;
   const one = row.height / row.lanes;
-  if (row.thread || exclusive) return [row.top, row.height];
+  if (row.place || exclusive) return [row.top, row.height];
   return [row.top + visit.lane * one, Math.max(one - 1, 2)];
 }
 
@@ -171,7 +190,7 @@ function fill(begin, end, top, tall, style) {
 
 function drawWait(visit, row) {
   const end = visit.admitted ?? visit.until;
-  if (row.thread) {
+  if (row.place) {
     fill(visit.asked, end, row.top + row.height / 2 - 1.5, 3, ink.wait);
     return;
   }
@@ -210,7 +229,7 @@ function outline(visit, top, tall, style) {
 
 function drawInterferences(row) {
   for (const one of report.interferences) {
-    if (one.client !== row.thread.client) continue;
+    if (!row.place.includes(one.client)) continue;
     if (one.killed) {
       const here = x(one.begin), middle = row.top + row.height / 2;
       if (here < gutter || here > width) continue;
@@ -289,7 +308,7 @@ function drawRow(row) {
   const seen = row.visits.filter((visit) => visit.until >= from && visit.asked <= to);
   for (const visit of seen) drawWait(visit, row);
   for (const visit of seen) if (visit.held) drawHold(visit, row), ++drawn;
-  if (row.thread) drawInterferences(row);
+  if (row.place) drawInterferences(row);
   if (selected && row.visits.includes(selected)) outline(selected, ...box(selected, row), ink.focus);
   return drawn;
 }
@@ -298,9 +317,12 @@ function drawGutter(row) {
   if (row.title) return;
   pen.fillStyle = row === chosen ? ink.row : ink.panel;
   pen.fillRect(0, row.top - 1, gutter - 2, row.height + 3);
-  if (row.thread) {
-    pen.fillStyle = colour(row.thread.client);
-    pen.fillRect(gutter - 8, row.top, 4, row.height);
+  if (row.place) {
+    const each = row.height / row.place.length;
+    row.place.forEach((client, index) => {
+      pen.fillStyle = colour(client);
+      pen.fillRect(gutter - 8, row.top + index * each, 4, each);
+    });
   }
   pen.fillStyle = ink.text;
   pen.font = "12px system-ui, sans-serif";
@@ -409,7 +431,7 @@ function chooseRow(by) {
   const real = rows.filter((row) => !row.title);
   const next = chosen ? real.indexOf(chosen) + by : by > 0 ? 0 : real.length - 1;
   chosen = real[Math.min(Math.max(next, 0), real.length - 1)];
-  const name = chosen.lock ? chosen.label : "client " + chosen.thread.name;
+  const name = chosen.lock ? chosen.label : named(chosen.place) + ", thread " + chosen.thread;
   element("selected").textContent = name + ": " + number(chosen.visits.filter((v) => v.held).length) +
     " holds";
   show(from, to);

@@ -1,15 +1,16 @@
 # holdfast_embed_page(<folder> <namespace> <header>)
-# Writes FOLDER/page.html into a header, as the constant `page` of a namespace, with page.css and
-# page.js in place of the comments that name them. Done when CMake runs, which it does again whenever
-# one of them changes.
+# Writes FOLDER/page.html into a header, as the constant `page` of a namespace, with each style and
+# script of the folder in place of the comment that names it. Done when CMake runs, which it does again
+# whenever one of them changes.
 function(holdfast_embed_page folder namespace header)
-  set(files page.html page.css page.js)
-  list(TRANSFORM files PREPEND "${folder}/")
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+  file(GLOB files CONFIGURE_DEPENDS "${folder}/*.css" "${folder}/*.js")
+  set_property(DIRECTORY APPEND PROPERTY
+    CMAKE_CONFIGURE_DEPENDS "${folder}/page.html" ${files})
   file(READ "${folder}/page.html" page)
-  foreach(part IN ITEMS css js)
-    file(READ "${folder}/page.${part}" text)
-    string(REPLACE "/* page.${part} */\n" "${text}" page "${page}")
+  foreach(file IN LISTS files)
+    cmake_path(GET file FILENAME name)
+    file(READ "${file}" text)
+    string(REPLACE "/* ${name} */\n" "${text}" page "${page}")
   endforeach()
   if(page MATCHES "\\)page\"")
     message(FATAL_ERROR "${folder}: has )page\" in it, which ends the constant that it becomes")

@@ -204,6 +204,7 @@ int contend() {
     const std::optional<Client> client = connect_by(orders, journal);
     if (!client) return success;
     std::vector<std::jthread> threads;
+    threads.reserve(own_threads);
     for (int i = 0; i < own_threads; ++i) {
         threads.emplace_back(
             [&, i](const std::stop_token& stop) { contend_on(*client, journal, orders, i, stop); });

@@ -30,9 +30,9 @@ constexpr Instant at_most_still = 20 * millisecond;
 /// How somebody asks: whatever the primitive, so that each can be asked in every way.
 struct Contention::Asking {
     std::function<Attempt()> try_now;
-    std::function<Attempt(Wait, std::stop_token)> try_for;
-    std::function<Hold(std::stop_token)> wait;
-    std::function<void(OnAcquired, std::stop_token)> later;
+    std::function<Attempt(Wait, const std::stop_token&)> try_for;
+    std::function<Hold(const std::stop_token&)> wait;
+    std::function<void(OnAcquired, const std::stop_token&)> later;
 };
 
 namespace {
@@ -65,6 +65,7 @@ Ending ending_by(Loss loss) {
 
 std::vector<std::string> mutexes(const Manner& manner) {
     std::vector<std::string> names;
+    names.reserve(static_cast<std::size_t>(manner.mutexes));
     for (int i = 0; i < manner.mutexes; ++i) {
         names.push_back(manner.prefix + "orders/" + std::to_string(i));
     }
@@ -127,9 +128,9 @@ template <class Lock>
 void Contention::visit_all_of(Lock& lock, std::vector<Visit> visits, const std::stop_token& stop) {
     const Asking asking{
         [&] { return lock.try_acquire(); },
-        [&](Wait wait, std::stop_token token) { return lock.try_acquire_for(wait, token); },
-        [&](std::stop_token token) { return lock.acquire(token); },
-        [&](OnAcquired done, std::stop_token token) {
+        [&](Wait wait, const std::stop_token& token) { return lock.try_acquire_for(wait, token); },
+        [&](const std::stop_token& token) { return lock.acquire(token); },
+        [&](OnAcquired done, const std::stop_token& token) {
             lock.async_acquire(std::move(done), token);
         }};
     visit(std::move(visits), asking, stop);
@@ -146,13 +147,14 @@ void Contention::visit_table(const std::stop_token& stop) {
     const std::string name = table(manner_);
     auto mutex = client_.shared_mutex(name, options());
     if (pick(3) == 0) return visit_all_of(mutex, {announced(name, all, all)}, stop);
-    const Asking asking{
-        [&] { return mutex.try_acquire_shared(); },
-        [&](Wait wait, std::stop_token token) { return mutex.try_acquire_shared_for(wait, token); },
-        [&](std::stop_token token) { return mutex.acquire_shared(token); },
-        [&](OnAcquired done, std::stop_token token) {
-            mutex.async_acquire_shared(std::move(done), token);
-        }};
+    const Asking asking{[&] { return mutex.try_acquire_shared(); },
+                        [&](Wait wait, const std::stop_token& token) {
+                            return mutex.try_acquire_shared_for(wait, token);
+                        },
+                        [&](const std::stop_token& token) { return mutex.acquire_shared(token); },
+                        [&](OnAcquired done, const std::stop_token& token) {
+                            mutex.async_acquire_shared(std::move(done), token);
+                        }};
     visit({announced(name, 1, all)}, asking, stop);
 }
 
@@ -160,14 +162,15 @@ void Contention::visit_pool(const std::stop_token& stop) {
     const std::string name = pool(manner_);
     auto semaphore = client_.semaphore(name, pool_capacity, options());
     const auto permits = static_cast<std::uint32_t>(1 + pick(2));
-    const Asking asking{[&] { return semaphore.try_acquire(permits); },
-                        [&](Wait wait, std::stop_token token) {
-                            return semaphore.try_acquire_for(wait, permits, token);
-                        },
-                        [&](std::stop_token token) { return semaphore.acquire(permits, token); },
-                        [&](OnAcquired done, std::stop_token token) {
-                            semaphore.async_acquire(std::move(done), permits, token);
-                        }};
+    const Asking asking{
+        [&] { return semaphore.try_acquire(permits); },
+        [&](Wait wait, const std::stop_token& token) {
+            return semaphore.try_acquire_for(wait, permits, token);
+        },
+        [&](const std::stop_token& token) { return semaphore.acquire(permits, token); },
+        [&](OnAcquired done, const std::stop_token& token) {
+            semaphore.async_acquire(std::move(done), permits, token);
+        }};
     visit({announced(name, permits, pool_capacity)}, asking, stop);
 }
 

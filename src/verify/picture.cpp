@@ -173,7 +173,7 @@ private:
 };
 
 /// So that nothing in it ends the script that it stands in.
-std::string in_a_script(std::string json) {
+std::string in_a_script(std::string_view json) {
     std::string text;
     for (const char one : json) {
         if (one == '<') {

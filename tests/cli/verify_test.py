@@ -275,12 +275,13 @@ class InABrowser(OnALocalStore):
         page = self.browser.open(self.page)
         visit = page.value(
             f"(() => {{ const visit = {HOLDS_OF_THE_PAGE}.find("
-            "(one) => one.weight === one.capacity && one.admitted > report.length / 3);"
+            "(one) => one.weight === one.capacity && one.admitted > report.length / 3"
+            " && one.trusted - one.admitted > 3000);"
             " visit.row = rows.findIndex((row) => row.lock && row.visits.includes(visit));"
             " return visit; })()")
         place = ("(() => { const { left, top } = canvas.getBoundingClientRect();"
                  f" const row = rows[{visit['row']}];"
-                 f" return [left + x({visit['admitted']}) + 1, top + row.top + row.height / 2]; }})()")
+                 f" return [left + x({visit['admitted']}) + 5, top + row.top + row.height / 2]; }})()")
         for _ in range(6):
             across, down = page.value(place)
             page.mouse("mouseWheel", across, down, deltaX=0, deltaY=-200)

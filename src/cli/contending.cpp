@@ -34,11 +34,22 @@ constexpr int own_threads = 3;
     throw std::system_error(error, std::generic_category(), what);
 }
 
+/// Also where there is none: that is told when something is to be written there.
+std::filesystem::path temporary_folder() {
+    const char* const named = std::getenv("TMPDIR");
+    return named != nullptr && *named != '\0' ? named : "/tmp";
+}
+
 /// So nothing is left of it, whatever becomes of us.
 Descriptor nameless_file() {
-    std::string path = std::filesystem::temp_directory_path() / "holdfast-verify-XXXXXX";
+    std::string path = temporary_folder() / "holdfast-verify-XXXXXX";
     const int descriptor = mkostemp(path.data(), O_CLOEXEC | O_APPEND);
-    if (descriptor < 0) fail("a journal of what clients do, in the folder for temporary files");
+    if (descriptor < 0) {
+        const std::error_code why(errno, std::generic_category());
+        throw Error(errc::bad_configuration,
+                    path + ": what clients do cannot be written down there (" + why.message() +
+                        "); set TMPDIR to a folder that can be written");
+    }
     unlink(path.c_str());
     return Descriptor(descriptor);
 }

@@ -89,22 +89,29 @@ void Crew::take_leave(Member& member, int status) {
           .what = formatted("client {} ended {}", member.process.client(), how_it_ended(status))}});
 }
 
-void Crew::dismiss(std::chrono::nanoseconds limit) {
-    const verify::Instant end = verify::now() + limit.count();
+void Crew::dismiss() {
     for (Member& one : members_) {
         go_on(one);
         one.process.dismiss();
     }
-    for (Member& one : members_) {
-        const std::chrono::nanoseconds left{std::max<verify::Instant>(end - verify::now(), 0)};
-        if (const auto status = one.process.ended(left)) {
-            take_leave(one, *status);
-            continue;
+}
+
+bool Crew::have_ended(std::chrono::nanoseconds limit) {
+    if (!members_.empty()) {
+        if (const auto status = members_.back().process.ended(limit)) {
+            take_leave(members_.back(), *status);
+            members_.pop_back();
         }
+    }
+    return members_.empty();
+}
+
+void Crew::give_up() {
+    for (Member& one : members_) {
+        const std::string& client = one.process.client();
         seen_.push_back({verify::Promise::ends,
                          {.at = verify::now(),
-                          .what = formatted("client {} did not end when it was told to",
-                                            one.process.client())}});
+                          .what = formatted("client {} did not end when it was told to", client)}});
         one.process.signal(SIGKILL);
         one.process.ended(std::chrono::minutes{1});
         history_.append(one.process.history());

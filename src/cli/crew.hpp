@@ -22,8 +22,12 @@ public:
     void kill_one();
     /// Lets go on whose pause is over, and notes who has ended by itself.
     void look_after();
-    /// All end, and well, within the limit.
-    void dismiss(std::chrono::nanoseconds limit);
+    /// All are to end, those who stand still too.
+    void dismiss();
+    /// Whether they have, by then.
+    bool have_ended(std::chrono::nanoseconds limit);
+    /// Whoever has not ended by now is killed, and that is noted.
+    void give_up();
 
     /// What they did, what befell them, and what was seen of them. When they are dismissed.
     void write_into(verify::Trial& trial) &&;

@@ -116,14 +116,23 @@ private:
         trial_.end = trial_.begin + in_nanoseconds(options_.time);
         try {
             interfere_until_the_end(crew);
+            trial_.end = verify::now();
+            line_.show("verifying: the clients give back what they hold");
+            dismiss(crew);
         } catch (const EndedBySignal&) {
-            crew.dismiss(5s);
+            // Whoever holds something gives it back, if the store lets it.
+            crew.dismiss();
+            const Instant end = verify::now() + in_nanoseconds(5s);
+            while (!crew.have_ended(100ms) && verify::now() < end) continue;
             throw;
         }
-        trial_.end = verify::now();
-        line_.show("verifying: the clients give back what they hold");
-        crew.dismiss(limit());
         std::move(crew).write_into(trial_);
+    }
+    void dismiss(Crew& crew) const {
+        crew.dismiss();
+        const Instant end = verify::now() + in_nanoseconds(limit());
+        while (!crew.have_ended(50ms) && verify::now() < end) signals_.obey();
+        crew.give_up();
     }
     void interfere_until_the_end(Crew& crew) {
         Instant next = trial_.begin + some_time(300ms, 1s);

@@ -223,22 +223,26 @@ void add_interference(CLI::App& parser, TrialOptions& trial) {
     parser.add_flag("--kills", trial.kills, "Kill clients of our own (SIGKILL)");
 }
 
+void add_options(CLI::App& parser, VerifyOptions& options) {
+    add_extent(parser, options.trial);
+    add_interference(parser, options.trial);
+    parser.add_option("--html", options.page, "Write a page that shows who held, waited and lost")
+        ->option_text("FILE");
+    add_json(parser, options.json);
+    add_store_or_word(parser, options.trial.store);
+    parser.add_flag(contending_flag, options.contends)->group("");
+}
+
 }  // namespace
 
-Subcommand add_verify(CLI::App& program) {
+Subcommand add_verify(CLI::App& program, std::span<char* const> words) {
     const auto options = std::make_shared<VerifyOptions>();
     CLI::App& parser =
         add_subcommand(program, {.name = "verify",
                                  .summary = "Try out whether locks keep their promises on a store",
                                  .usage = "holdfast verify [OPTION...] [URL]",
                                  .examples = verify_examples});
-    add_extent(parser, options->trial);
-    add_interference(parser, options->trial);
-    parser.add_option("--html", options->page, "Write a page that shows who held, waited and lost")
-        ->option_text("FILE");
-    add_json(parser, options->json);
-    add_store_or_word(parser, options->trial.store);
-    parser.add_flag(contending_flag, options->contends)->group("");
+    if (words.size() > 1 && words[1] == std::string_view("verify")) add_options(parser, *options);
     return {&parser, options->trial.store, [options] { return verify_store(*options); }};
 }
 

@@ -128,6 +128,12 @@ class Verifying(Trials, OnALocalStore):
                             "no/such/folder", "No such file")
         self.assertLess(time.monotonic() - began, 30)
 
+    def test_no_folder_for_what_clients_write_down(self):
+        for folder in ("/proc", str(self.folder / "nowhere")):
+            with self.subTest(folder):
+                self.environment["TMPDIR"] = folder
+                self.assert_refused(SHORT, 78, "TMPDIR", folder)
+
     def test_a_page_takes_the_place_of_an_older_one(self):
         page = self.folder / "page.html"
         page.write_text("x" * 3_000_000)

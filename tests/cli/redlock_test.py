@@ -46,6 +46,13 @@ class OnRedlock(Driven):
         self.end(holder)
         self.assertEqual(self.call("show", "a")[1], "a: free\n")
 
+    def test_a_trial_finds_that_promises_are_kept(self):
+        self.call("init")
+        words = ("verify", "--time", "2s", "--lease", "1s", "--pauses", "--kills")
+        code, out, err = self.call(*words)
+        self.assertEqual((code, err), (0, ""), out)
+        self.assertIn("not judged: permits were not tried\n  for: ", out)
+
     def test_what_there_is_none_of_is_usage(self):
         self.call("init")
         for options in (["-j", "2"], ["--fairness", "fifo"], ["--reenter"], ["--lease", "2m"]):

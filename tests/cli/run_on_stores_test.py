@@ -41,6 +41,12 @@ class RunAnywhere:
             if "waiting" in line:
                 return
 
+    def test_a_trial_finds_that_promises_are_kept(self):
+        words = ("verify", "--time", "1s", "--clients", "2", "--lease", "1s", "--kills")
+        code, out, err = self.call(*words)
+        self.assertEqual((code, err), (0, ""), out)
+        self.assertTrue(out.startswith(f"{self.store}: every promise was kept\n"), out)
+
     def test_fences_rise(self):
         show = ["run", "a", "--", "sh", "-c", "echo $HOLDFAST_FENCE"]
         fences = [int(self.call(*show)[1]) for _ in range(3)]

@@ -18,6 +18,7 @@ COMMANDS = (
     ["show", "a"],
     ["break", "a", "--fence", "7"],
     ["sweep"],
+    ["verify", "--time", "1s"],
 )
 
 

@@ -107,8 +107,8 @@ std::string without_passwords(std::string text) {
     constexpr std::string_view slashes = "://";
     const auto at = text.find(slashes);
     if (at == std::string::npos) return text;
-    // A password may have blanks and quotes in it, and what a URL has: it ends at the last @, and what
-    // stands before another one goes with it.
+    // A password may have blanks and quotes in it, and what a URL has: it ends at the last @, and
+    // what stands before another one goes with it.
     const auto begin = at + slashes.size();
     const auto host = text.rfind('@');
     if (host != std::string::npos && host >= begin) text.replace(begin, host - begin, "...");

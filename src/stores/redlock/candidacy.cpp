@@ -235,10 +235,14 @@ void Candidacy::add_troubles(Failure& failure) const {
     const auto silent = ballot_->count(Kind::silent) + ballot_->count(Kind::none);
     failure.sentence += of_all(places_.size() - silent) + " answered, and it takes " +
                         std::to_string(desk_.terms().majority());
-    const auto lasting = std::ranges::partition(troubles, net::is_lasting).begin();
+    // What somebody else has written there stays, too.
+    const auto stays = [](const Failure& trouble) {
+        return net::is_lasting(trouble) || trouble.code == errc::corrupt;
+    };
+    const auto lasting = std::ranges::partition(troubles, stays).begin();
     if (!troubles.empty()) failure.sentence += "; " + troubles.front().sentence;
     const auto wrong = static_cast<std::size_t>(lasting - troubles.begin());
-    if (places_.size() - wrong < desk_.terms().majority()) failure.code = errc::bad_configuration;
+    if (places_.size() - wrong < desk_.terms().majority()) failure.code = troubles.front().code;
 }
 
 // --- holding ---

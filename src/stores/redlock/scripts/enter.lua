@@ -49,7 +49,7 @@ if held + weight > capacity then
 end
 
 local fence = math.max(last_fence() + 1, microseconds, proposal)
-if fence > NEVER then return redis.error_reply('ERR the last fence is planted') end
+if fence > NEVER then return redis.error_reply('PLANTED the last fence is one that nobody was given') end
 need('SET', fence_key)
 need_to_write_holder()
 local waiters = redis.call('EXISTS', called_key) == 1

@@ -173,10 +173,13 @@ TEST_F(RedisFailover, NobodyGoesBackToAnOlderEpochThoughTheOnlySentinelLeftSaysS
 TEST(RedisSwitch, AMasterThatWasDeposedIsNotGoneBackToThoughASentinelStillNamesIt) {
     const RedisServer deposed;
     const RedisServer promoted;
+    const LyingSentinel behind(deposed.port(), 5);
     LyingSentinel sentinel(deposed.port(), 5);
-    const Client ours =
-        connect("redis+sentinel://" + sentinel.address() + "/mymaster?request_timeout=1s");
+    const Client ours = connect("redis+sentinel://" + sentinel.address() + "," + behind.address() +
+                                "/mymaster?request_timeout=1s");
     ours.mutex("orders").acquire().release();
+    // It tells, and has no time to answer.
+    sentinel.say_nothing();
     sentinel.tell_of_switch(deposed.port(), promoted.port());
     ASSERT_TRUE(await([&] { return sentinel.has_told(); }));
     // It may be sent before the news is read; what comes of it is not.

@@ -51,10 +51,6 @@ void Informant::follow(Moment now) {
     go_on_following(now);
 }
 
-std::vector<Reply> Informant::take_tidings() {
-    return std::exchange(tidings_heard_, {});
-}
-
 bool Informant::take_gap() {
     return std::exchange(gap_, false);
 }

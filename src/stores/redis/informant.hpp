@@ -41,8 +41,9 @@ public:
     /// Opens the second connection, and opens it again.
     void follow(Moment now);
     bool is_heard() const noexcept { return tidings_.ready(); }
-    /// What it has told by itself since the last time.
-    std::vector<Reply> take_tidings();
+    /// What it has told by itself, until that is done with.
+    const std::vector<Reply>& tidings() const noexcept { return tidings_heard_; }
+    void done_with_tidings() noexcept { tidings_heard_.clear(); }
     /// Whether there was a gap in that since the last time.
     bool take_gap();
 

@@ -128,9 +128,10 @@ public:
         for (const auto& sentinel : informants_) {
             sentinel->go_on(now);
             if (auto told = sentinel->take_answer()) take(*sentinel, *std::move(told));
-            for (const Reply& message : sentinel->take_tidings()) {
+            for (const Reply& message : sentinel->tidings()) {
                 heard_of_switch(message, *sentinel, now, due);
             }
+            sentinel->done_with_tidings();
             // What it told meanwhile was not heard.
             if (sentinel->take_gap()) may_have_changed();
         }

@@ -79,8 +79,11 @@ protected:
     }
 
     void submit(const Script& script) {
-        const std::string guest = "guest " + std::to_string(++submitted_);
         Command command(script, 1);
+        submit(std::move(command));
+    }
+    void submit(Command command) {
+        const std::string guest = "guest " + std::to_string(++submitted_);
         command << "key" << guest;
         auto request = std::make_unique<Request>(
             std::move(command), [](const Answer&) {}, Moment::max());

@@ -122,6 +122,29 @@ TEST_F(RedisFailover, WhoLookedAwayMeanwhileDoesNotBelieveAnOldMasterThatGoesOn)
     EXPECT_NE(hold.release(), Released::in_time) << "the old master would say so";
 }
 
+/// Its news was lost with the connections, before anybody looked.
+TEST_F(RedisFailover, WhoseConnectionsToTheSentinelsBrokeMeanwhileDoesNotBelieveAnOldMaster) {
+    const Client ours = client();
+    auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+    const auto listeners = [&](std::size_t i) {
+        return sentinels_.sentinel(i).command({"CLIENT", "LIST", "TYPE", "pubsub"});
+    };
+    ASSERT_TRUE(await([&] {
+        ours.mutex("invoices").acquire().release();
+        return !listeners(0).empty() && !listeners(1).empty() && !listeners(2).empty();
+    }));
+    for (std::size_t i = 0; i < RedisSentinels::size; ++i) {
+        EXPECT_EQ(sentinels_.sentinel(i).command({"CLIENT", "KILL", "TYPE", "pubsub"}), "1");
+    }
+    await_in_step();
+    RedisServer& old = sentinels_.master();
+    old.pause();
+    sentinels_.await_failover_from(old);
+    sentinels_.master().flush();
+    old.resume();
+    EXPECT_NE(hold.release(), Released::in_time) << "the old master would say so";
+}
+
 TEST_F(RedisFailover, AnOldMasterThatComesBackIsNotTakenForTheMaster) {
     const Client ours = client();
     RedisServer& old = sentinels_.master();
@@ -166,6 +189,29 @@ TEST_F(RedisFailover, NobodyGoesBackToAnOlderEpochThoughTheOnlySentinelLeftSaysS
     EXPECT_EQ(error.code(), errc::unreachable) << error.what();
     EXPECT_GT(liar.questions(), asked);
     EXPECT_EQ(old.command({"KEYS", "{holdfast/later*"}), "[]");
+}
+
+/// Nothing comes by it any more, and nothing says so.
+TEST(RedisSwitch, IsAskedForWhenNobodyHasLookedForLongAndAConnectionIsDead) {
+    const RedisServer deposed;
+    const RedisServer promoted;
+    LyingSentinel sentinel(deposed.port(), 5);
+    LyingSentinel another(deposed.port(), 5);
+    FaultProxy proxy(another.port());
+    const Client ours = connect("redis+sentinel://" + sentinel.address() + ",127.0.0.1:" +
+                                std::to_string(proxy.port()) + "/mymaster?request_timeout=20s");
+    ASSERT_TRUE(await([&] {
+        ours.mutex("orders").acquire().release();
+        return proxy.connections() > 1;
+    }));
+    // That one is heard as soon as somebody has led for a while.
+    for (int i = 0; i < 50; ++i) ours.mutex("orders").acquire().release();
+    const Moment looked = BootClock::now();
+    proxy.black_hole();
+    sentinel.say(promoted.port(), 6);
+    ASSERT_TRUE(await([&] { return BootClock::now() > looked + 3s; }));
+    auto hold = ours.mutex("stock", {.lease = long_lease}).acquire();
+    EXPECT_NE(promoted.command({"KEYS", "*stock"}), "[]");
 }
 
 /// The sentinels learn of a switch one after the other: who has heard of it does not believe those

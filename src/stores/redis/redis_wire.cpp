@@ -110,7 +110,7 @@ void RedisWire::await_answer(Lock& lock, Due& due) {
 void RedisWire::serve(Moment now, Due& due) {
     recall();
     routes_->go_on(now, listening_.wanted(), due);
-    // What an earlier turn has read, and could not take.
+    // What an earlier turn has read, and another one was to decide about.
     take_answers(now, due);
     send_on(now);
     for (const auto& node : routes_->nodes()) node->serve(now, listening_, due);
@@ -180,7 +180,9 @@ void RedisWire::take(Due& due) {
     send_on(now);
 }
 
+/// Unless one of them may be deposed: then what it says waits for what is found out about that.
 void RedisWire::take_answers(Moment now, Due& due) {
+    if (!routes_->is_sure()) return;
     for (const auto& node : routes_->nodes()) {
         if (node->has_untaken()) node->take_answers(due, away_);
     }

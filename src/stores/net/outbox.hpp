@@ -50,6 +50,13 @@ public:
     }
 
     const Requests& waiting() const noexcept { return waiting_; }
+    /// Those for which `go_first(request)` stand before all others. They are to go out next, all of
+    /// them: then the others are in order still.
+    template <class GoFirst>
+    void put_first(GoFirst go_first) {
+        std::ranges::stable_partition(waiting_,
+                                      [&](const auto& request) { return go_first(*request); });
+    }
     /// It is under way from now on.
     std::unique_ptr<Request> take(typename Requests::const_iterator place, Moment now) {
         std::unique_ptr<Request> request;

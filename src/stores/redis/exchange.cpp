@@ -26,8 +26,9 @@ constexpr auto passing_trouble = 50ms;
 // --- asking ---
 
 bool Exchange::may_encode() const {
-    return !waiting().empty() && may_go(*waiting().front()) && batch_sizes_.size() < most_batches &&
-           !is_held_back();
+    if (batch_sizes_.size() >= most_batches || is_held_back()) return false;
+    if (on_trial_ == 0) return !waiting().empty();
+    return std::ranges::any_of(waiting(), [&](const auto& request) { return may_go(*request); });
 }
 
 bool Exchange::may_go(const Request& request) const {
@@ -37,6 +38,8 @@ bool Exchange::may_go(const Request& request) const {
 /// Those next to each other that one script can run are one request to the server.
 void Exchange::encode(std::string& bytes) {
     batch_sizes_.push_back(0);
+    // They may stand behind others that have to wait.
+    if (on_trial_ > 0) put_first([&](const Request& request) { return may_go(request); });
     encode_libraries(bytes);
     std::size_t encoded = 0;
     while (encoded < waiting().size() && may_go(*waiting()[encoded])) {

@@ -242,6 +242,22 @@ TEST(RedisSwitch, AMasterThatWasDeposedIsNotGoneBackToThoughASentinelStillNamesI
     ours.mutex("invoices").acquire().release();
 }
 
+/// Its connection ended before it told that this was undone.
+TEST(RedisSwitch, TheMasterIsServedByAtOnceThoughASentinelThatNamesItToldOfASwitchAwayFromIt) {
+    const RedisServer master;
+    const RedisServer another;
+    LyingSentinel sentinel(master.port(), 7);
+    LyingSentinel late(master.port(), 7);
+    const Client ours = connect("redis+sentinel://" + sentinel.address() + "," + late.address() +
+                                "/mymaster?request_timeout=30s");
+    ours.mutex("orders").acquire().release();
+    late.tell_of_switch(master.port(), another.port());
+    ASSERT_TRUE(await([&] { return late.has_told(); }));
+    const Moment told = BootClock::now();
+    ours.mutex("orders").acquire().release();
+    EXPECT_LT(BootClock::now() - told, 5s) << "it is asked, and names the master";
+}
+
 /// One that was cut off tells, as soon as it is back, what has long been undone; and perhaps
 /// nothing more.
 TEST(RedisSwitch, TheMasterIsServedByThoughASentinelTellsLateOfASwitchAwayFromItAndDies) {

@@ -324,10 +324,12 @@ private:
         });
     }
     /// Who told of a switch is asked anew, and names the outcome of that one: by an older epoch
-    /// than was followed, it told of one that is long over.
+    /// than was followed, it told of one that is long over. And if it names the very master of
+    /// which it told that it is one no more, it knows better by now.
     void forgive(const Informant& teller, const Named& named) {
-        if (named.epoch >= epoch_) return;
-        std::erase_if(deposed_, [&](const Deposed& one) { return one.teller == &teller; });
+        std::erase_if(deposed_, [&](const Deposed& one) {
+            return one.teller == &teller && (named.epoch < epoch_ || named.host == one.host);
+        });
     }
 
     std::uint64_t epoch_ = 0;  ///< the highest of a configuration that was followed

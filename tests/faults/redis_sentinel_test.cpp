@@ -142,6 +142,7 @@ TEST_F(RedisFailover, WhoseConnectionsToTheSentinelsBrokeMeanwhileDoesNotBelieve
     sentinels_.await_failover_from(old);
     sentinels_.master().flush();
     old.resume();
+    ASSERT_TRUE(await([&] { return old.command({"ROLE"}).starts_with("[master"); }));
     EXPECT_NE(hold.release(), Released::in_time) << "the old master would say so";
 }
 

@@ -72,8 +72,24 @@ void Environment::open_rows() {
     if (opened != 0) fail(opened);
 }
 
+/// What could not be mapped when the table grew.
+void Environment::reopen() {
+    if (folder_.inode_of(table_file) != control_.page().table_inode) {
+        folder_.fail(errc::unreachable, std::string("its file ") + table_file +
+                                            " was removed or replaced; open the store again");
+    }
+    try {
+        open();
+    } catch (...) {
+        close();
+        throw;
+    }
+}
+
 void Environment::close() noexcept {
     if (environment_ != nullptr) mdb_env_close(environment_);
+    environment_ = nullptr;
+    map_size_ = 0;
 }
 
 /// A hole that the disk has no room for would end the process by SIGBUS when it is written to.
@@ -86,10 +102,16 @@ void Environment::allocate(std::uint64_t size) const {
     }
 }
 
-/// Another process has made the table larger.
+/// Another process has made the table larger; or it was larger than this one could map then.
 void Environment::adopt_size() {
     const std::uint64_t size = control_.page().map_size;
-    if (const int code = mdb_env_set_mapsize(environment_, size); code != 0) fail(code);
+    if (environment_ == nullptr) {
+        reopen();
+    } else if (const int code = mdb_env_set_mapsize(environment_, size); code != 0) {
+        // It has let the old map go first, and would go on reading there.
+        close();
+        fail(code);
+    }
     map_size_ = size;
 }
 

@@ -1,6 +1,7 @@
 #include "cli/typed_line.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +14,17 @@ namespace {
 
 constexpr std::string_view harmless_in_a_shell =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+
+constexpr std::string_view slashes = "://";
+
+/// Where the value of a URL's secret parameter begins, behind `from`.
+std::optional<std::size_t> secret_in(std::string_view text, std::size_t from) {
+    constexpr std::string_view parameter = "auth=";
+    for (auto at = text.find(parameter, from); at != text.npos; at = text.find(parameter, at + 1)) {
+        if (at > 0 && (text[at - 1] == '?' || text[at - 1] == '&')) return at + parameter.size();
+    }
+    return std::nullopt;
+}
 
 bool is_option(std::string_view word) {
     return word.size() > 1 && word.starts_with('-');
@@ -49,8 +61,21 @@ std::string for_shell(const std::string& word) {
     return result + "'";
 }
 
+/// Whatever stands in it: of a password that should have been escaped nothing may be left.
+std::string masked(std::string word) {
+    const auto slashes_at = word.find(slashes);
+    if (slashes_at == std::string::npos) return word;
+    if (const auto secret = secret_in(word, slashes_at)) {
+        word.replace(*secret, std::min(word.find('&', *secret), word.size()) - *secret, "...");
+    }
+    const auto begin = slashes_at + slashes.size();
+    const auto host = word.rfind('@');
+    if (host != std::string::npos && host >= begin) word.replace(begin, host - begin, "...");
+    return word;
+}
+
 void append(std::string& text, Words words) {
-    for (const char* const word : words) text += " " + for_shell(without_passwords(word));
+    for (const char* const word : words) text += " " + for_shell(masked(word));
 }
 
 /// Where the command is parted from ours. What starts with a dash is no command, but a name, if
@@ -63,6 +88,14 @@ Words::iterator separator_in(Words words) {
     }
     const auto second = std::find(first + 1, words.end(), separator);
     return second == words.end() ? first : second;
+}
+
+/// Where a URL in a sentence may end at the latest. A password may have in it what ends a URL: if
+/// no host has come by then, it goes on to the next one.
+std::size_t url_end(const std::string& text, std::size_t begin) {
+    const auto end = std::min(text.find_first_of(" \t\n'\"", begin), text.size());
+    const bool has_host = text.find('@', begin) < end;
+    return has_host ? end : std::min(text.find(slashes, begin), text.size());
 }
 
 }  // namespace
@@ -104,11 +137,13 @@ std::string with_separator(const TypedLine& line) {
 }
 
 std::string without_passwords(std::string text) {
-    constexpr std::string_view slashes = "://";
     for (auto at = text.find(slashes); at != std::string::npos; at = text.find(slashes, at)) {
         at += slashes.size();
-        const auto end = std::min(text.find_first_of(" \t\n'\"", at), text.size());
-        const auto host = std::string_view(text).substr(0, end).rfind('@');
+        if (const auto secret =
+                secret_in(std::string_view(text).substr(0, url_end(text, at)), at)) {
+            text.replace(*secret, std::min(text.find('&', *secret), text.size()) - *secret, "...");
+        }
+        const auto host = std::string_view(text).substr(0, url_end(text, at)).rfind('@');
         if (host != std::string::npos && host >= at) text.replace(at, host - at, "...");
     }
     return text;

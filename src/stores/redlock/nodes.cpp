@@ -74,6 +74,8 @@ Nodes nodes_of(const StoreUrl& url) {
         redis::Address address = way;
         address.host = host.name;
         address.port = host.port.value_or(redis::Address().port);
+        // Behind a name with several addresses each client might find another server.
+        address.is_one_server = true;
         nodes.addresses.push_back(std::move(address));
     }
     check_that_all_differ(url, nodes.addresses);

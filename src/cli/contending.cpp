@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -21,6 +22,7 @@
 #include <holdfast/holdfast.hpp>
 
 #include "cli/exit_code.hpp"
+#include "cli/output.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -113,15 +115,27 @@ std::optional<Client> connect_by(const ContendingOrders& orders, verify::Journal
     return std::nullopt;
 }
 
-void contend_on(const Client& client, verify::Journal& journal, const ContendingOrders& orders,
-                int number, const std::stop_token& stop) {
+/// What cannot be written down can only be said: the history has a hole there.
+int tell(verify::Journal& journal, const std::string& sentence) {
+    try {
+        journal.failed(0, sentence);
+        return success;
+    } catch (const std::exception&) {
+        say(sentence);
+        return not_written;
+    }
+}
+
+int contend_on(const Client& client, verify::Journal& journal, const ContendingOrders& orders,
+               int number, const std::stop_token& stop) {
     try {
         verify::Work none;
         const std::string who = orders.client + "/" + std::to_string(number) + "/";
         const auto seed = orders.seed + static_cast<std::uint64_t>(number);
         verify::Contention(client, journal, orders.manner, who, seed, none).run(stop);
+        return success;
     } catch (const std::exception& error) {
-        journal.failed(0, error.what());
+        return tell(journal, error.what());
     }
 }
 
@@ -203,17 +217,30 @@ int contend() {
     // One that stands still would not see that its input has ended.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     const ContendingOrders orders = orders_in(read_orders());
+    if (orders.client.empty()) {
+        throw Error(errc::invalid_argument, "only holdfast verify itself gives such orders");
+    }
     verify::Journal journal(journal_descriptor);
     const std::optional<Client> client = connect_by(orders, journal);
     if (!client) return success;
-    std::vector<std::jthread> threads;
-    threads.reserve(own_threads);
-    for (int i = 0; i < own_threads; ++i) {
-        threads.emplace_back(
-            [&, i](const std::stop_token& stop) { contend_on(*client, journal, orders, i, stop); });
+    std::atomic<int> code = success;
+    const Event failed;
+    {
+        std::vector<std::jthread> threads;
+        threads.reserve(own_threads);
+        for (int i = 0; i < own_threads; ++i) {
+            threads.emplace_back([&, i](const std::stop_token& stop) {
+                const int ended = contend_on(*client, journal, orders, i, stop);
+                if (ended == success) return;
+                code = ended;
+                failed.set();
+            });
+        }
+        std::array<pollfd, 2> ends{pollfd{STDIN_FILENO, POLLIN, 0},
+                                   pollfd{failed.descriptor(), POLLIN, 0}};
+        while (poll(ends.data(), ends.size(), -1) < 0) continue;
     }
-    input_has_ended(std::chrono::milliseconds{-1});
-    return success;
+    return code;
 }
 
 }  // namespace holdfast::cli

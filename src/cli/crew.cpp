@@ -2,10 +2,13 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 #include <utility>
 
+#include "cli/exit_code.hpp"
 #include "cli/format.hpp"
+#include "cli/output.hpp"
 
 namespace holdfast::cli {
 namespace {
@@ -81,6 +84,8 @@ void Crew::look_after() {
 }
 
 void Crew::take_leave(Member& member, int status) {
+    // It has said so itself, and a history with holes says nothing of the store.
+    if (WIFEXITED(status) && WEXITSTATUS(status) == not_written) throw NotWritten{};
     history_.append(member.process.history());
     if (status == 0) return;
     seen_.push_back(

@@ -10,7 +10,8 @@
 
 namespace holdfast::cli {
 
-/// The processes that contend on a trial, and what befalls them. Threads: none but one.
+/// The processes that contend on a trial, and what befalls them. Throws NotWritten when one of them
+/// could not write down what it did. Threads: none but one.
 class Crew {
 public:
     /// Each gets these orders, with a name and a seed of its own.

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import sys
 import threading
@@ -120,7 +121,7 @@ class Verifying(Trials, OnALocalStore):
         self.assert_each_refused(
             64, (["verify", "--clients", "1"], "--clients"), (["verify", "--time", "11m"], "10 min"),
             (["verify", "--time", "soon"], "no duration"), (["verify", "--lease", "5ms"], "--lease"),
-            (["verify", ""], "the URL is empty"), (["verify", "--seed", "x"], "--seed"))
+            (["verify", ""], "the URL is empty"), (["verify", "--contend"], "itself"), (["verify", "--seed", "x"], "--seed"))
 
     def test_a_page_that_cannot_be_written_is_told_before_the_trial(self):
         began = time.monotonic()
@@ -133,6 +134,16 @@ class Verifying(Trials, OnALocalStore):
             with self.subTest(folder):
                 self.environment["TMPDIR"] = folder
                 self.assert_refused(SHORT, 78, "TMPDIR", folder)
+
+    def test_a_full_disk_is_no_fault_of_the_store(self):
+        self.try_out(*SHORT)  # what the store needs is there
+
+        def few():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, 1 << 14))
+        code, out, err = self.call("verify", "--time", "60s", "--clients", "2", preexec_fn=few)
+        self.assertEqual((code, out), (74, ""))
+        self.assertIn("File too large", err)
+        self.assert_nothing_is_left()
 
     def test_a_page_takes_the_place_of_an_older_one(self):
         page = self.folder / "page.html"

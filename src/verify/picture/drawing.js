@@ -74,20 +74,19 @@ function fill(begin, end, top, tall, style) {
   return right - left;
 }
 
-function drawWait(visit, row) {
-  const end = visit.admitted ?? visit.until;
-  if (row.place) {
-    fill(visit.asked, end, row.top + row.height / 2 - 1.5, 3, ink.wait);
+function drawWaits(row, seen) {
+  if (row.lock) {
+    for (const [begin, end] of row.waits) fill(begin, end, row.top + row.height - 1, 2, ink.wait);
     return;
   }
-  pen.globalAlpha = 0.35;
-  fill(visit.asked, end, row.top + row.height - 2, 3, ink.wait);
-  pen.globalAlpha = 1;
+  for (const visit of seen) {
+    fill(visit.asked, visit.admitted ?? visit.until, row.top + row.height / 2 - 1.5, 3, ink.wait);
+  }
 }
 
 function drawHold(visit, row) {
   const [top, tall] = box(visit, row);
-  const wide = fill(visit.admitted, visit.trusted, top, tall, colour(visit.client));
+  const wide = fill(visit.admitted, visit.trusted, top, tall, visit.colour);
   if (visit.lost || visit.ending === 0) fill(visit.trusted, visit.until, top + tall / 2 - 1, 2, ink.bad);
   if (isNotable(visit)) fill(visit.trusted, visit.trusted + 3 * (to - from) / width, top, tall, ink.bad);
   if (visit.broken) outline(visit, top, tall, ink.bad);
@@ -176,7 +175,8 @@ function drawStrip() {
   const part = (us) => gutter + us / report.length * whole;
   pen.fillStyle = ink.bad;
   for (const visit of notable) {
-    pen.fillRect(part(visit.until) - 0.5, visit.broken ? 0 : 6, visit.broken ? 2 : 1, strip);
+    const top = visit.broken ? 0 : 6;
+    pen.fillRect(part(visit.until) - 0.5, top, visit.broken ? 2 : 1, strip - top);
   }
   pen.strokeStyle = ink.focus;
   pen.lineWidth = 2;
@@ -192,8 +192,16 @@ function drawRow(row) {
   }
   let drawn = 0;
   const seen = row.visits.filter((visit) => visit.until >= from && visit.asked <= to);
-  for (const visit of seen) drawWait(visit, row);
-  for (const visit of seen) if (visit.held) drawHold(visit, row), ++drawn;
+  drawWaits(row, seen);
+  const painted = [];  // the last pixel of each lane: what is narrower is painted there once
+  for (const visit of seen) {
+    if (!visit.held) continue;
+    ++drawn;
+    const pixel = Math.floor(x(visit.trusted)), level = row.lock ? visit.lane : 0;
+    if (painted[level] === pixel && x(visit.admitted) >= pixel && !isNotable(visit)) continue;
+    painted[level] = pixel;
+    drawHold(visit, row);
+  }
   if (row.place) drawInterferences(row);
   if (selected && row.visits.includes(selected)) outline(selected, ...box(selected, row), ink.focus);
   return drawn;

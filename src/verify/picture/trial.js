@@ -35,7 +35,7 @@ const visits = report.visits.map(
     thread: threads[thread], name: threads[thread].name + "/" + count, resource, asked, admitted,
     trusted, ended, fence, ending, weight, capacity,
     held: admitted !== null, lost: ending >= 4, broken: false,
-    client: threads[thread].client,
+    client: threads[thread].client, colour: colour(threads[thread].client),
   }));
 const byName = new Map(visits.map((visit) => [visit.name, visit]));
 for (const broken of report.broken) {
@@ -81,6 +81,18 @@ function named(place) {
   return "client " + some.join(", ");
 }
 
+/** When anybody waited: [from, to], one behind the other. */
+function waits(among) {
+  const found = [];
+  for (const visit of [...among].sort((a, b) => a.asked - b.asked)) {
+    const end = visit.admitted ?? visit.until;
+    const last = found.at(-1);
+    if (last && visit.asked <= last[1]) last[1] = Math.max(last[1], end);
+    else found.push([visit.asked, end]);
+  }
+  return found;
+}
+
 function rowsOf() {
   const rows = [];
   let top = strip + axis;
@@ -90,7 +102,8 @@ function rowsOf() {
   report.resources.forEach((label, index) => {
     const here = visits.filter((visit) => visit.resource === index);
     const lanes = laid(here.filter((visit) => visit.held));
-    row({ label, lock: true, visits: here, lanes, height: Math.max(lanes * lane, 20) });
+    row({ label, lock: true, visits: here, waits: waits(here), lanes,
+      height: Math.max(lanes * lane, 20) });
   });
   title("clients");
   const numbers = [...new Set(threads.map((thread) => thread.name.split("/")[1]))].sort();

@@ -153,6 +153,8 @@ void RedlockWire::take(Due& due) {
     }
     // Nobody else stands in for it: what it does not serve has no vote of its.
     for (auto& [node, request, error] : away_) {
+        // Told already, in a turn that an exception cut off.
+        if (!request) continue;
         Failure failure = request->refused(redis::failure_of(error, node->address()));
         net::finish(std::move(request), std::move(failure), due);
     }

@@ -16,19 +16,16 @@ using State = Standing::State;
 
 /// Ends a hold of this client by its key alone, which costs a server less than a transaction. Its
 /// slot is used again only when this was sent once, and answered: so no copy of it can meet another
-/// contender.
+/// contender. Until then it is nobody's: whoever asked may not wait for the answer, and ask again.
 void end_hold(Protocol& protocol, const Incarnation& place, const Nonce& nonce,
               const LeaveFlight& flight) {
     messages::DeleteRangeRequest request;
     request.set_key(place.node);
     const Moment until = protocol.leases.end_of_interest(place.session);
-    const auto ended = [nonce, flight](Protocol& alive, const Deleted& answer) {
+    const auto slot = protocol.slots.retire(nonce);
+    const auto ended = [slot, flight](Protocol& alive, const Deleted& answer) {
         const bool may_still_come = !answer.result.ok() || answer.repeated;
-        if (may_still_come) {
-            alive.slots.retire(nonce);
-        } else {
-            alive.slots.give_back(nonce);
-        }
+        if (slot && !may_still_come) alive.slots.free(*slot);
         if (!answer.result.ok()) return flight->complete(answer.result.failure());
         const bool was_there = answer.result.value().deleted() > 0;
         if (!was_there && answer.repeated)
@@ -76,8 +73,8 @@ void end_found(Protocol& protocol, const std::vector<Neighbour>& line, const Non
                const LeaveFlight& flight) {
     const auto found = with_nonce(line, nonce);
     if (found.empty()) {
-        protocol.slots.give_back(nonce);
-        return flight->complete(Standing{});
+        protocol.slots.give_back(ticket.nonce);
+        return flight->complete(Standing{.state = ended});
     }
     const State stood = listed::state_in(line, found.front().node);
     messages::TxnRequest request;
@@ -88,7 +85,12 @@ void end_found(Protocol& protocol, const std::vector<Neighbour>& line, const Non
     protocol.submit(std::move(request),
                     [nonce, stood, flight](Protocol& alive, const Answer& answer) {
                         if (!answer.result.ok()) return flight->complete(answer.result.failure());
-                        alive.slots.give_back(nonce);
+                        const auto& response = answer.result.value();
+                        if (!response.succeeded()) {
+                            return end_found(alive, response.responses(0).response_range().kvs(),
+                                             ticket, flight, answer.repeated ? stood : ended);
+                        }
+                        alive.slots.give_back(ticket.nonce);
                         flight->complete(Standing{.state = stood});
                     });
 }

@@ -90,8 +90,9 @@ void Lines::place(Entrant& entrant, const Judgement& judgement, std::int64_t lis
 
 Standing Lines::stands(const Entrant& entrant, std::span<const Neighbour> line,
                        std::int64_t listed_at) {
-    if (entrant.its_turn) return admit(entrant);
     const auto judgement = judge(line, entrant.node);
+    // Whoever went ahead of one that is not there itself is nothing to it.
+    if (entrant.its_turn && judgement.verdict != Verdict::absent) return admit(entrant);
     switch (judgement.verdict) {
         case Verdict::admitted:
             return admit(entrant);

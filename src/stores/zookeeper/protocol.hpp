@@ -135,6 +135,7 @@ public:
     void stirred(std::int64_t session, const std::string& path, Event::What what) override;
     void unheard(std::int64_t session, const std::string& path) override;
 
+    void watched(const std::string& path) override { lines.entrants.is_watched(path); }
     /// What is told of a node in line is told in order by its session, and its name is its own.
     bool goes_by_events(const Entrant& entrant) const override { return !entrant.is_barging(); }
     void watch(const Entrant& entrant) override;

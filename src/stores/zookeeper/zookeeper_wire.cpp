@@ -148,7 +148,6 @@ void ZookeeperWire::watch(Term term, const std::vector<std::string>& paths, std:
 
 void ZookeeperWire::watch_answered(Term term, const std::string& path, std::int64_t since,
                                    const Reply& reply, std::int64_t session) {
-    if (reply.ok() && !is_written_since(since, reply)) return;
     const auto listener = listener_.lock();
     if (!listener) return;
     if (reply.refusal == Refusal::no_auth) {
@@ -159,6 +158,7 @@ void ZookeeperWire::watch_answered(Term term, const std::string& path, std::int6
     // Whatever else is refused would be so again: whoever waits looks with its renewals.
     if (!unwatch(term, path, WatchLeft::none) || tells_nothing(reply.refusal)) return;
     listener->stirred(session, path, ended ? Event::What::deleted : Event::What::changed);
+    if (reply.ok() && !is_written_since(since, reply)) return listener->watched(path);
 }
 
 /// By a look, which needs no right. Newer servers tell nothing of it all the same.

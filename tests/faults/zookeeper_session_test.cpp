@@ -39,8 +39,7 @@ TEST_F(ZookeeperSession, ThatIsOverIsNotRenewedByTheNextOne) {
         }
         if (!zookeeper_verb(request) && cut && !over.exchange(true)) {
             // Its node is there as long as it takes the server to remove it.
-            proxy_.garbage(std::string("\0\0\0\x25", 4) + std::string(16, '\0') +
-                           std::string("\0\0\0\x10", 4) + std::string(17, '\0'));
+            proxy_.garbage(session_is_over());
         }
         return Verdict::pass;
     });

@@ -147,6 +147,7 @@ void Protocol::remove_barging_copy(const Nonce& nonce, const Doubts::Doubt& doub
     const auto note = listed::note_in(content.data);
     if (!note || note->nonce != nonce || !doubts.is_buried(nonce)) return;
     const Stat& stat = content.stat;
+    if (wire_.is_past(stat.ephemeral_owner)) return;
     lines.remove(
         {.incarnation = {stat.ephemeral_owner, stat.czxid, doubt.path}, .term = doubt.term});
 }

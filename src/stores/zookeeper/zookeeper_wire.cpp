@@ -94,6 +94,12 @@ std::optional<Term> ZookeeperWire::term_of(std::int64_t session) const {
     return found->first;
 }
 
+bool ZookeeperWire::is_past(std::int64_t session) const {
+    const std::lock_guard guard(mutex_);
+    return std::ranges::any_of(
+        attachments_, [&](const auto& one) { return one.second->session().is_past(session); });
+}
+
 std::chrono::milliseconds ZookeeperWire::session_timeout(Term term) const {
     const std::lock_guard guard(mutex_);
     const Attachment* const found = find(term);
@@ -152,13 +158,13 @@ void ZookeeperWire::watch_answered(Term term, const std::string& path, std::int6
     if (!listener) return;
     if (reply.refusal == Refusal::no_auth) {
         listener->unheard(session, path);
+    if (reply.ok() && !is_written_since(since, reply)) return listener->watched(path);
         return watch_unreadable(term, path);
     }
     const bool ended = reply.refusal == Refusal::no_node;
     // Whatever else is refused would be so again: whoever waits looks with its renewals.
     if (!unwatch(term, path, WatchLeft::none) || tells_nothing(reply.refusal)) return;
     listener->stirred(session, path, ended ? Event::What::deleted : Event::What::changed);
-    if (reply.ok() && !is_written_since(since, reply)) return listener->watched(path);
 }
 
 /// By a look, which needs no right. Newer servers tell nothing of it all the same.

@@ -101,8 +101,8 @@ public:
 
     /// In the background, and again until that is answered or its session is over.
     void remove(const Removal& removal);
-    /// As remove(), of what was tried to be removed just now.
-    void remove_later(const Removal& removal) { removals_.add(removal); }
+    /// As remove(), of what was tried to be removed just now, or is to stay until then.
+    void remove_later(const Removal& removal, Moment due = {}) { removals_.add(removal, due); }
     void was_removed(const Removal& removal) { removals_.settled(removal); }
     void removal_unanswered(const Removal& removal);
 

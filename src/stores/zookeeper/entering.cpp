@@ -352,6 +352,8 @@ private:
         const auto protocol = protocol_.lock();
         if (protocol && repeated_) protocol->doubts.bury(contender_.nonce, BootClock::now());
         complete(gone());
+            // Nobody was told that it is in.
+            protocol.withdraw(own);
     }
 
     void complete(Outcome outcome) override {

@@ -159,10 +159,12 @@ std::optional<Entrant> Lines::forget(const Nonce& nonce) {
     return entrant;
 }
 
-/// What nobody else waits for.
+/// What nobody else waits for. Somebody who does since may have found it watched: he looks again.
 void Lines::unwatch(const Entrant& entrant) {
     for (const std::string& node : entrant.watched) {
-        if (!entrants.is_awaited(node)) server_.unwatch(node);
+        if (entrants.is_awaited(node)) continue;
+        server_.unwatch(node);
+        if (entrants.is_awaited(node)) stir(node, NodeEvent::changed);
     }
 }
 

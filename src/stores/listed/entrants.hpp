@@ -126,6 +126,7 @@ public:
 
 private:
     using ByNonce = std::map<Nonce, Entrant>;
+    void put(Entrant entrant);
     Entrant* known(const Nonce& nonce);
     Entrant* known_as(const Entrant& seen);
     Entrant* bind(const Nonce& nonce, std::int64_t session, std::int64_t written_at);

@@ -251,10 +251,11 @@ Pending<Standing> Protocol::leave(const Ticket& ticket) {
     // Its enter was never answered, or not each time: it may still come.
     const bool doubted = doubts.contains(ticket.nonce);
     if (ticket.place.empty() || doubted) doubts.bury(ticket.nonce, BootClock::now());
-    const auto entrant = lines.entrants.remove(ticket.nonce);
     const bool waits_with_barging = entrant && entrant->node.empty();
     if (waits_with_barging && !doubted) return Standing{.state = State::waiting};
     const bool unanswered = !entrant && ticket.place.empty();
+    // Before anything else: what is about to come in finds that it has left.
+    const auto entrant = lines.entrants.remove(ticket.nonce);
     if (waits_with_barging || unanswered) {
         leave_unanswered(*this, ticket, flight);
     } else if (entrant && entrant->is_barging()) {

@@ -44,6 +44,17 @@ TEST(Entrants, DoNotTakeAChangeForAnEnd) {
 }
 
 TEST(Entrants, KnowTheirLatestRenewal) {
+TEST(Entrants, AreReplacedOnlyWhileTheyAreThere) {
+    Entrants entrants;
+    EXPECT_FALSE(entrants.replace(entrant(1)));
+    EXPECT_FALSE(entrants.find(entrant(1).nonce()));
+    entrants.add(entrant(1));
+    Entrant next = entrant(1);
+    next.node = "/orders/n7";
+    EXPECT_TRUE(entrants.replace(next));
+    EXPECT_EQ(entrants.find(next.nonce())->node, "/orders/n7");
+}
+
     Entrants entrants;
     const Entrant one = entrant(1);
     EXPECT_FALSE(entrants.begin_renewal(one.nonce(), 5)) << "of one that is not there";

@@ -234,7 +234,7 @@ private:
             return protocol.lines.stands(one.entrant, line, answer_to(one).header().revision());
         }
         if (seen(one) != nullptr) return {.state = State::admitted, .fence = one.entrant.fence};
-        protocol.lines.forget(one.entrant.nonce());
+        protocol.lines.was_lost(one.entrant);
         return {};
     }
 

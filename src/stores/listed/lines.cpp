@@ -105,8 +105,16 @@ Standing Lines::stands(const Entrant& entrant, std::span<const Neighbour> line,
         case Verdict::absent:
             break;
     }
-    forget(entrant.nonce());
+    was_lost(entrant);
     return {};
+}
+
+void Lines::was_lost(const Entrant& seen) {
+    // It may have come again since.
+    const auto lost = entrants.remove(seen);
+    if (!lost) return;
+    unwatch(*lost);
+    server_.was_taken_out(*lost);
 }
 
 void Lines::wait(const Entrant& entrant, const Judgement& judgement, std::int64_t listed_at) {

@@ -103,6 +103,7 @@ public:
         is_out();
     }
     void take_back(const Entrant& entrant) override {
+    void was_taken_out(const Entrant& entrant) override { taken_out.push_back(entrant.node); }
         lines.remove({.incarnation = entrant.incarnation()});
     }
     void outlived(const Entrant& entrant) override { end(entrant.node); }
@@ -178,7 +179,6 @@ TEST_F(AListedStore, TellsOneThatWatchesLateThatItsNodeHadEnded) {
 }
 
 TEST_F(AListedStore, LooksAtTheListWhereEventsAreOnlyHints) {
-    use(Events::only_hints);
 TEST_F(AListedStore, LooksAtTheListWhenItsOwnNodeWasChangedInAWayThatNobodyTold) {
     enter(contender(1));
     const Ticket second = enter(contender(2));
@@ -225,6 +225,7 @@ TEST_F(AListedStore, TellsOneThatFoundWatchedWhatNobodyWatchesAnyMore) {
     EXPECT_EQ(heard, std::vector{State::waiting}) << "it is to look again, and to watch";
 }
 
+    use(Events::only_hints);
     enter(contender(1));
     const Ticket second = enter(contender(2));
     const auto watching = watch(second);

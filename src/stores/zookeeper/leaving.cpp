@@ -23,8 +23,6 @@ using State = Standing::State;
 ///         └───────────────────────────────────────────────────────────┘
 class Ending : public std::enable_shared_from_this<Ending> {
 public:
-    using Ended = std::function<void(Protocol&, Result<Standing>)>;
-
     /// Of a node of the session of that term, or of another client's.
     Ending(const Protocol& protocol, Term term, Incarnation place)
         : term_(term),
@@ -93,6 +91,8 @@ private:
     const Incarnation place_;
     const Moment deadline_;
     bool tried_ = false;  ///< an earlier deletion may have done it
+};
+
 /// By the session of that term, unless it is being ended already. Not told when the protocol is
 /// gone by then.
 void end_incarnation(Protocol& protocol, Term term, const Incarnation& place,
@@ -101,14 +101,21 @@ void end_incarnation(Protocol& protocol, Term term, const Incarnation& place,
     std::make_shared<Ending>(protocol, term, place)->look(protocol);
 }
 
-};
-
 /// What the deletion of a node that stood like this means.
 Result<Standing> deleted(const Protocol& protocol, const Reply& reply, State stood, bool repeated) {
     if (reply.ok()) return Standing{.state = stood};
     if (reply.refusal != Refusal::no_node) return failure_of(reply.refusal, protocol.ensemble());
     if (repeated) return perhaps_done(protocol.ensemble().shown());
     return Standing{};
+}
+
+/// The same of several, of which the first stood like this.
+Result<Standing> all_deleted(const Protocol& protocol, const std::vector<Reply>& replies,
+                             State stood, bool repeated) {
+    const auto refused = std::ranges::find_if(
+        replies, [](const Reply& reply) { return tells_nothing(reply.refusal); });
+    return deleted(protocol, refused == replies.end() ? replies.front() : *refused, stood,
+                   repeated);
 }
 
 /// A contender of our own that has its node. One that waits may be admitted without knowing it.
@@ -230,16 +237,16 @@ void leave_unanswered(Protocol& protocol, const Ticket& ticket, const LeaveFligh
             if (found.nodes.empty()) return flight->complete(Standing{});
             std::vector<Operation> operations;
             for (const std::string& node : found.nodes) operations.push_back(delete_node(node));
-            alive.submit(term, {.operations = std::move(operations)},
-                         [term, path, nonce, stood = found.stood, flight](Protocol& later,
-                                                                          const Answer& last) {
-                             if (!last.result.ok()) {
-                                 later.doubt(term, path, nonce);
-                                 return flight->complete(last.result.failure());
-                             }
-                             flight->complete(
-                                 deleted(later, last.result.value().front(), stood, last.repeated));
-                         });
+            alive.submit(
+                term, {.operations = std::move(operations)},
+                [term, path, nonce, stood = found.stood, flight](Protocol& later,
+                                                                 const Answer& last) {
+                    if (!last.result.ok()) {
+                        later.doubt(term, path, nonce);
+                        return flight->complete(last.result.failure());
+                    }
+                    flight->complete(all_deleted(later, last.result.value(), stood, last.repeated));
+                });
         });
 }
 
@@ -248,14 +255,14 @@ void leave_unanswered(Protocol& protocol, const Ticket& ticket, const LeaveFligh
 Pending<Standing> Protocol::leave(const Ticket& ticket) {
     const auto flight = std::make_shared<Flight<Standing>>(wire_);
     const auto place = listed::incarnation_in(ticket.place);
+    // Before anything else: what is about to come in finds that it has left.
+    const auto entrant = lines.entrants.remove(ticket.nonce);
     // Its enter was never answered, or not each time: it may still come.
     const bool doubted = doubts.contains(ticket.nonce);
     if (ticket.place.empty() || doubted) doubts.bury(ticket.nonce, BootClock::now());
     const bool waits_with_barging = entrant && entrant->node.empty();
     if (waits_with_barging && !doubted) return Standing{.state = State::waiting};
     const bool unanswered = !entrant && ticket.place.empty();
-    // Before anything else: what is about to come in finds that it has left.
-    const auto entrant = lines.entrants.remove(ticket.nonce);
     if (waits_with_barging || unanswered) {
         leave_unanswered(*this, ticket, flight);
     } else if (entrant && entrant->is_barging()) {
@@ -282,7 +289,10 @@ void Protocol::remove(const Removal& removal) {
         return;
     }
     submit(removal.term, {.operations = {delete_node(removal.incarnation.node)}},
-           [tell](Protocol& alive, const Answer& answer) { tell(alive, answer.result.ok()); });
+           [tell](Protocol& alive, const Answer& answer) {
+               const auto& result = answer.result;
+               tell(alive, result.ok() && is_of_majority(result.value().front().refusal));
+           });
 }
 
 }  // namespace holdfast::inline v0::zookeeper

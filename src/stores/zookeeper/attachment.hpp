@@ -86,9 +86,20 @@ private:
         bool telling = false;  ///< somebody does, and tells the rest, too
     };
 
+    /// Ends with whoever tells, be it that one who is told throws: others tell the rest.
+    struct Telling {
+        State& state;
+        std::unique_lock<std::mutex>& lock;
+        ~Telling() {
+            if (!lock.owns_lock()) lock.lock();
+            state.telling = false;
+        }
+    };
+
     static void tell_all(State& state) {
         std::unique_lock lock(state.mutex);
         if (std::exchange(state.telling, true)) return;
+        const Telling telling{state, lock};
         while (!state.untold.empty()) {
             const auto news = std::move(state.untold.front());
             state.untold.pop_front();
@@ -96,7 +107,6 @@ private:
             news();
             lock.lock();
         }
-        state.telling = false;
     }
 
     std::shared_ptr<State> state_ = std::make_shared<State>();

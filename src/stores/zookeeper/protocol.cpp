@@ -186,6 +186,7 @@ void Protocol::remove_later(const Incarnation& incarnation) {
     lines.remove_later(removal);
 }
 
+/// Without a session it is made until it is answered.
 bool Protocol::is_over(const Removal& removal) const {
     const std::int64_t session = removal.incarnation.session;
     return session != 0 && session != wire_.session(removal.term);

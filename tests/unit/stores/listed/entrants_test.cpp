@@ -23,9 +23,10 @@ Entrant entrant(unsigned char number, std::int64_t session = 1) {
 TEST(Entrants, AreToldOfANodeThatTheyWaitFor) {
     Entrants entrants;
     Entrant second = entrant(2);
-    second.watched = {"/orders/n1"};
+    second.watched = {second.node, "/orders/n1"};
     second.next = true;
     entrants.add(second);
+    entrants.is_watched(second.node);
     EXPECT_TRUE(entrants.stir("/orders/other", NodeEvent::ended).empty());
     EXPECT_EQ(entrants.stir("/orders/n1", NodeEvent::ended), std::vector{second.nonce()});
     EXPECT_TRUE(entrants.find(second.nonce())->its_turn);
@@ -43,7 +44,6 @@ TEST(Entrants, DoNotTakeAChangeForAnEnd) {
     EXPECT_FALSE(entrants.find(second.nonce())->its_turn);
 }
 
-TEST(Entrants, KnowTheirLatestRenewal) {
 TEST(Entrants, AreReplacedOnlyWhileTheyAreThere) {
     Entrants entrants;
     EXPECT_FALSE(entrants.replace(entrant(1)));
@@ -55,6 +55,7 @@ TEST(Entrants, AreReplacedOnlyWhileTheyAreThere) {
     EXPECT_EQ(entrants.find(next.nonce())->node, "/orders/n7");
 }
 
+TEST(Entrants, KnowTheirLatestRenewal) {
     Entrants entrants;
     const Entrant one = entrant(1);
     EXPECT_FALSE(entrants.begin_renewal(one.nonce(), 5)) << "of one that is not there";

@@ -38,6 +38,7 @@ public:
     std::function<void(const std::string& node)> on_unwatch;
     std::vector<std::string> taken_out;
     bool answers = true;  ///< to removals
+    bool answers_watches = true;
     bool session_there = true;
 
     void enter(std::span<const Contender> contenders,
@@ -102,8 +103,8 @@ public:
         end(entrant.node);
         is_out();
     }
-    void take_back(const Entrant& entrant) override {
     void was_taken_out(const Entrant& entrant) override { taken_out.push_back(entrant.node); }
+    void take_back(const Entrant& entrant) override {
         lines.remove({.incarnation = entrant.incarnation()});
     }
     void outlived(const Entrant& entrant) override { end(entrant.node); }
@@ -178,7 +179,6 @@ TEST_F(AListedStore, TellsOneThatWatchesLateThatItsNodeHadEnded) {
     EXPECT_EQ(heard, std::vector{State::gone});
 }
 
-TEST_F(AListedStore, LooksAtTheListWhereEventsAreOnlyHints) {
 TEST_F(AListedStore, LooksAtTheListWhenItsOwnNodeWasChangedInAWayThatNobodyTold) {
     enter(contender(1));
     const Ticket second = enter(contender(2));
@@ -225,6 +225,7 @@ TEST_F(AListedStore, TellsOneThatFoundWatchedWhatNobodyWatchesAnyMore) {
     EXPECT_EQ(heard, std::vector{State::waiting}) << "it is to look again, and to watch";
 }
 
+TEST_F(AListedStore, LooksAtTheListWhereEventsAreOnlyHints) {
     use(Events::only_hints);
     enter(contender(1));
     const Ticket second = enter(contender(2));

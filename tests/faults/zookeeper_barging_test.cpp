@@ -219,9 +219,11 @@ TEST_F(ZookeeperBarging, AHoldWhoseLeaseIsOverAndThatIsGivenBackIsDeletedOnceAnd
 }
 
 TEST_F(ZookeeperBarging, WhatAnEndedSessionHasLeftIsNotDeletedByName) {
-    const auto store = open_store(url_at(proxy_.port(), "?tick=500ms&prefix=")).store;
+    ASSERT_TRUE(await_nobody("orders")) << "of an earlier run";
+    const auto opened = open_store(url_behind());
+    const auto& store = opened.store;
     const Wire::Interest serves = store->wire().interest();
-    const Contender one{.resource = "orders",
+    const Contender one{.resource = opened.prefix + "orders",
                         .nonce = {.bytes = {std::byte{1}}},
                         .owner = "it",
                         .fairness = Fairness::barging,

@@ -1,6 +1,6 @@
 # Completion of holdfast for bash. Needs nothing else, and uses bash-completion where it is loaded.
 
-_holdfast_commands=(run list show break schema init sweep stores check help)
+_holdfast_commands=(run list show break schema init sweep stores check verify help)
 
 _holdfast_options_of() {
     case $1 in
@@ -12,6 +12,9 @@ _holdfast_options_of() {
     list | show | check) printf '%s\n' --json -S --store -h --help ;;
     break) printf '%s\n' --fence -S --store -h --help ;;
     schema | init | sweep) printf '%s\n' -S --store -h --help ;;
+    verify)
+        printf '%s\n' --clients --time --lease --seed --pauses --kills --html --json -S --store -h --help
+        ;;
     stores) printf '%s\n' --json -h --help ;;
     help) printf '%s\n' -h --help ;;
     *) printf '%s\n' --version -h --help ;;
@@ -22,7 +25,7 @@ _holdfast_options_of() {
 _holdfast_takes_next() {
     case $1 in
     --wait | --timeout | --conflict-exit-code | --slots | --command | --store | --lease | --fairness | \
-        --owner | --on-lost | --kill-after | --max-time | --leftovers | --fence) ;;
+        --owner | --on-lost | --kill-after | --max-time | --leftovers | --fence | --clients | --time | --seed | --html) ;;
     -[wEjcSk] | -[nsxeo]*[wEjcSk]) ;;
     *) return 1 ;;
     esac
@@ -112,6 +115,7 @@ _holdfast_offer_values() {
     --fairness) _holdfast_offer fifo barging ;;
     --on-lost) _holdfast_offer term kill ignore ;;
     --leftovers) _holdfast_offer leave wait end ;;
+    --html) compopt -o filenames 2>/dev/null && mapfile -t COMPREPLY < <(compgen -f -- "$typed") ;;
     --store | -*S) _holdfast_offer_stores ;;
     esac
 }
@@ -187,7 +191,7 @@ _holdfast_answer() {
     else
         if [[ $typed == -* ]]; then
             _holdfast_offer "$(_holdfast_options_of "$command")"
-        elif [[ $command == schema || $command == sweep || $command == check ]]; then
+        elif [[ $command == schema || $command == sweep || $command == check || $command == verify ]]; then
             _holdfast_offer_stores
             _holdfast_offer postgres:// mysql://
         elif [[ $command == stores ]]; then

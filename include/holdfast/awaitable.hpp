@@ -24,7 +24,8 @@
 ///
 /// The coroutine goes on on the client's callback thread, where it must not block and nothing waits
 /// for a store: let it go from there to its own executor if it has more to do. Each throws what the
-/// lock's own function throws, from co_await.
+/// lock's own function throws, from co_await. A coroutine that is suspended in one is not to be
+/// destroyed before it goes on: stop its wait by the stop_token instead.
 namespace holdfast::inline v0 {
 
 /// An acquisition, to be awaited once. `Start` begins it with the function that is to be called.

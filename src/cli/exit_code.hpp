@@ -10,8 +10,9 @@ namespace holdfast::cli {
 /// the shells.
 enum ExitCode : int {
     success = 0,
-    no_such_hold = 1,  ///< of `break`
-    has_warnings = 1,  ///< of `check`
+    no_such_hold = 1,    ///< of `break`
+    has_warnings = 1,    ///< of `check`
+    promise_broken = 1,  ///< of `verify`
     usage = 64,
     unreachable = 69,
     internal_error = 70,

@@ -122,6 +122,35 @@ Json to_json(const Finding& finding) {
             {"remedy", finding.remedy}};
 }
 
+Json to_json(const verify::Times& times) {
+    if (times.count == 0) return {};
+    return {{"p50_us", static_cast<double>(times.p50) / 1000},
+            {"p99_us", static_cast<double>(times.p99) / 1000},
+            {"count", times.count}};
+}
+
+Json to_json(const verify::Broken& broken, verify::Instant begin) {
+    const auto& [promise, violation] = broken;
+    return {{"promise", name_of(promise)},
+            {"at_us", violation.at > begin ? Json((violation.at - begin) / 1000) : Json()},
+            {"what", violation.what},
+            {"told_apart", promise == verify::Promise::exclusion ? Json(violation.fenced) : Json()},
+            {"told_in_time",
+             promise == verify::Promise::exclusion ? Json(violation.told_in_time) : Json()}};
+}
+
+Json to_json(const verify::Figures& figures) {
+    return {{"asked", figures.asked},
+            {"holds", figures.holds},
+            {"found_held", figures.busy},
+            {"not_answered", figures.errors},
+            {"lost", figures.lost},
+            {"lost_standing_still", figures.lost_standing_still},
+            {"killed_holding", figures.killed},
+            {"wait", to_json(figures.wait)},
+            {"hand_off", to_json(figures.hand_off)}};
+}
+
 std::string text_of(const Json& json) {
     return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
@@ -155,6 +184,28 @@ std::string json_of(const Checkup& checkup) {
          {"pair", to_json(checkup.pair)},
          {"hand_off", to_json(checkup.hand_off)},
          {"clock_ahead_us", checkup.clock_ahead ? Json(checkup.clock_ahead->count()) : Json()}});
+}
+
+std::string json_of(const verify::Report& report) {
+    const verify::Trial& trial = report.trial;
+    Json broken = Json::array();
+    for (const verify::Broken& one : report.broken) broken.push_back(to_json(one, trial.begin));
+    Json exempt = Json::array();
+    for (const verify::Exemption& one : report.exempt) {
+        exempt.push_back({{"what", one.what}, {"why", one.why}});
+    }
+    std::size_t killed = 0;
+    for (const verify::Interference& one : trial.interferences) killed += one.killed ? 1 : 0;
+    return text_of({{"store", trial.store},
+                    {"kept", report.holds()},
+                    {"broken", broken},
+                    {"not_judged", exempt},
+                    {"seed", trial.seed},
+                    {"lease_ms", trial.manner.longest_lease.count()},
+                    {"clients", trial.clients.size()},
+                    {"pauses", trial.interferences.size() - killed},
+                    {"kills", killed},
+                    {"figures", to_json(report.figures)}});
 }
 
 }  // namespace holdfast::cli

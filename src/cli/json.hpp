@@ -7,6 +7,8 @@
 #include <holdfast/client.hpp>
 #include <holdfast/stores.hpp>
 
+#include "verify/report.hpp"
+
 namespace holdfast::cli {
 
 /// How much of each contender.
@@ -21,5 +23,8 @@ std::string json_of(const std::vector<StoreInfo>& stores);
 
 /// An object. Times are in microseconds; what was not measured, or is not known, is null.
 std::string json_of(const Checkup& checkup);
+
+/// An object. Times are in microseconds, and moments are counted from the beginning of the trial.
+std::string json_of(const verify::Report& report);
 
 }  // namespace holdfast::cli

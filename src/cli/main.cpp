@@ -146,9 +146,10 @@ int dispatch(Words typed) {
     set_help(program, "holdfast COMMAND [OPTION...]", program_examples);
     std::string help_about;
     TypedLine line;
-    const std::array commands{add_run(program, line), add_list(program),   add_show(program),
-                              add_break(program),     add_schema(program), add_init(program),
-                              add_sweep(program),     add_stores(program), add_check(program)};
+    const std::array commands{add_run(program, line),    add_list(program),   add_show(program),
+                              add_break(program),        add_schema(program), add_init(program),
+                              add_sweep(program),        add_stores(program), add_check(program),
+                              add_verify(program, words)};
 
     add_help(program, help_about);
     line = split(words, *commands.front().parser);

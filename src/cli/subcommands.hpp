@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 
 namespace CLI {
@@ -39,6 +40,9 @@ Subcommand add_init(CLI::App& program);
 Subcommand add_sweep(CLI::App& program);
 /// `holdfast check`: whether locks are safe on a store.
 Subcommand add_check(CLI::App& program);
+/// `holdfast verify`: whether locks keep their promises on a store, tried out. Its options are
+/// there when it is asked for: it has so many that every start of `run` would take longer.
+Subcommand add_verify(CLI::App& program, std::span<char* const> words);
 /// `holdfast stores`: what each store promises.
 Subcommand add_stores(CLI::App& program);
 

@@ -105,12 +105,13 @@ std::string with_separator(const TypedLine& line) {
 
 std::string without_passwords(std::string text) {
     constexpr std::string_view slashes = "://";
-    for (auto at = text.find(slashes); at != std::string::npos; at = text.find(slashes, at)) {
-        at += slashes.size();
-        const auto end = std::min(text.find_first_of(" \t\n'\"", at), text.size());
-        const auto host = std::string_view(text).substr(0, end).rfind('@');
-        if (host != std::string::npos && host >= at) text.replace(at, host - at, "...");
-    }
+    const auto at = text.find(slashes);
+    if (at == std::string::npos) return text;
+    // A password may have blanks and quotes in it, and what a URL has: it ends at the last @, and
+    // what stands before another one goes with it.
+    const auto begin = at + slashes.size();
+    const auto host = text.rfind('@');
+    if (host != std::string::npos && host >= begin) text.replace(begin, host - begin, "...");
     return text;
 }
 

@@ -33,7 +33,7 @@ bool takes_next(const CLI::App& command, std::string_view word);
 /// The line as it should have been typed, for a shell, without the passwords of its URLs.
 std::string with_separator(const TypedLine& line);
 
-/// The text with `...` for what stands before the @ of a URL.
+/// The text with `...` for what stands between the :// of its first URL and its last @.
 std::string without_passwords(std::string text);
 
 /// Says what is wrong with the line, without passwords, and where its help is; the exit code for

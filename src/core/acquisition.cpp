@@ -86,6 +86,7 @@ Acquisition::Action Acquisition::admitted_so_far() {
 void Acquisition::admit_current(std::uint64_t fence) {
     parts_[current_].where = Where::admitted;
     parts_[current_].fence = fence;
+    look_again_.reset();
     ++current_;
 }
 
@@ -135,8 +136,12 @@ Acquisition::Action Acquisition::now_standing(const Standing& standing) {
 
 Acquisition::Action Acquisition::wait(std::optional<std::chrono::nanoseconds> look_again) {
     if (give_up_as_ != End::none) return finish(give_up_as_);
-    if (moved_meanwhile_) return look_at(*std::exchange(moved_meanwhile_, std::nullopt));
-    return {.what = Do::wait, .look_again = look_again};
+    if (moved_meanwhile_) {
+        look_again_ = look_again;
+        return look_at(*std::exchange(moved_meanwhile_, std::nullopt));
+    }
+    const auto earlier = std::exchange(look_again_, std::nullopt);
+    return {.what = Do::wait, .look_again = look_again ? look_again : earlier};
 }
 
 Acquisition::Action Acquisition::on(const Moved& event) {

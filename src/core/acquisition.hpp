@@ -137,6 +137,8 @@ private:
     std::size_t current_ = 0;
     bool answer_due_ = false;
     std::optional<Standing> moved_meanwhile_;
+    /// When it was to look again by an answer that it did not wait after: the next may not say.
+    std::optional<std::chrono::nanoseconds> look_again_;
     End give_up_as_ = End::none;
     End end_ = End::none;
     std::optional<Failure> failure_;

@@ -114,7 +114,10 @@ Contest::Event Contest::entered(Result<std::vector<Entry>> result, Moment sent) 
     return Acquisition::Entered{std::move(result)};
 }
 
+/// Not when it has ended meanwhile: what comes in then is on its way out.
 void Contest::keep(const Entry& entry, Moment sent) {
+    const std::lock_guard guard(keeping_mutex_);
+    if (keeps_no_more_) return;
     const auto& kept = kept_[entered_++];
     note_admission(*kept, entry.standing);
     context_->keeper().keep(kept, entry.ticket, entry.standing.counted_from.value_or(sent),
@@ -224,6 +227,12 @@ void Contest::tidy_up() {
     if (look_again_ != 0) context_->renewing().cancel(look_again_);
 }
 
+void Contest::keep_no_more() {
+    const std::lock_guard guard(keeping_mutex_);
+    keeps_no_more_ = true;
+    for (const auto& kept : kept_) context_->keeper().forget(*kept);
+}
+
 void Contest::end_wait() {
     if (!told_waiting_) return;
     context_->observer()->wait_ended(name_of(*std::exchange(told_waiting_, std::nullopt)),
@@ -235,7 +244,7 @@ Outcome Contest::finish(Leave leave) {
     tidy_up();
     end_wait();
     if (machine_.end() == End::admitted) return admitted();
-    for (const auto& kept : kept_) context_->keeper().forget(*kept);
+    keep_no_more();
     if (const auto tickets = machine_.leftovers(); !tickets.empty()) leave(tickets);
     const auto failed_at = std::min(machine_.waiting_index(), machine_.parts().size() - 1);
     return {.end = machine_.end(),
@@ -247,7 +256,7 @@ Outcome Contest::finish(Leave leave) {
 void Contest::abandon() {
     tidy_up();
     end_wait();
-    for (const auto& kept : kept_) context_->keeper().forget(*kept);
+    keep_no_more();
     for (const Ticket& ticket : machine_.leftovers()) context_->take_out(ticket, lease());
 }
 
@@ -271,7 +280,7 @@ public:
 
     Outcome run() {
         try {
-            context_->await_departures(contenders());
+            if (!stop_.stop_requested()) context_->await_departures(contenders(), patience());
             return drive();
         } catch (...) {
             // Out of memory, or of threads: what may be in line must not stay there.

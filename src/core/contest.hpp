@@ -74,6 +74,7 @@ protected:
 
     std::span<const Contender> contenders() const { return machine_.contenders(); }
     std::chrono::milliseconds lease() const { return machine_.contenders().front().lease; }
+    std::optional<std::chrono::nanoseconds> patience() const { return patience_; }
     Acquisition::End how_it_ended() const { return machine_.end(); }
 
     const std::shared_ptr<Context> context_;
@@ -95,6 +96,7 @@ private:
     void keep(const Entry& entry, Moment sent);
     void watch_current();
     void tidy_up();
+    void keep_no_more();
     void end_wait();
     std::string_view name_of(std::size_t index) const;
     void at(Moment moment, Event event, Alarm::Timer& timer);
@@ -106,6 +108,8 @@ private:
     std::shared_ptr<HoldState> hold_;
     std::vector<std::shared_ptr<Kept>> kept_;  ///< one for each contender
     std::size_t entered_ = 0;                  ///< so many of them are kept
+    std::mutex keeping_mutex_;
+    bool keeps_no_more_ = false;
 
     std::mutex inbox_mutex_;
     std::vector<Event> inbox_;

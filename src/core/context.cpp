@@ -325,23 +325,40 @@ void Context::send_off(std::span<const Ticket> tickets, std::chrono::millisecond
     }
 }
 
+/// That a resource is being given back. It ends with this, also when it could not be sent.
+class Context::Leaving {
+public:
+    Leaving(std::weak_ptr<Context> context, std::string resource)
+        : context_(std::move(context)), resource_(std::move(resource)) {
+        if (const auto context_now = context_.lock()) context_now->departing_.begins(resource_);
+    }
+    ~Leaving() {
+        if (const auto context_now = context_.lock()) context_now->departing_.is_over(resource_);
+    }
+    Leaving(const Leaving&) = delete;
+    Leaving& operator=(const Leaving&) = delete;
+
+private:
+    const std::weak_ptr<Context> context_;
+    const std::string resource_;
+};
+
 Context::OnGone Context::told_in_order(const Ticket& ticket, OnGone told) {
     if (store().in_order()) return told;
-    departing_.begins(ticket.resource);
-    return [weak = weak_from_this(), resource = ticket.resource,
-            told = std::move(told)](Released how) {
+    return [told = std::move(told),
+            leaving = std::make_shared<Leaving>(weak_from_this(), ticket.resource)](Released how) {
         if (told) told(how);
-        if (const auto self = weak.lock()) self->departing_.is_over(resource);
     };
 }
 
 void Context::after_departures(std::span<const Contender> contenders, Callback<void()> go) {
-    if (store().in_order()) return go();
     departing_.after(contenders, std::move(go));
 }
 
-void Context::await_departures(std::span<const Contender> contenders) {
-    if (!store().in_order()) departing_.await(contenders, patience_for_departures);
+void Context::await_departures(std::span<const Contender> contenders,
+                               std::optional<std::chrono::nanoseconds> patience) {
+    const auto at_most = std::chrono::nanoseconds{patience_for_departures};
+    departing_.await(contenders, std::min(at_most, patience.value_or(at_most)));
 }
 
 void Context::report(const Failure& failure) {

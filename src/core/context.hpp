@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -89,7 +90,8 @@ public:
     /// Where what was sent off may be passed by what is asked for next: those of these names.
     /// Calls back, or returns, once it is answered; at once where nothing is on its way.
     void after_departures(std::span<const Contender> contenders, Callback<void()> go);
-    void await_departures(std::span<const Contender> contenders);
+    void await_departures(std::span<const Contender> contenders,
+                          std::optional<std::chrono::nanoseconds> patience);
     /// Whether none is left that takes contenders out in the background.
     bool await_clean_ups(std::chrono::milliseconds at_most);
     /// Asks the threads to end, and does not wait.
@@ -104,6 +106,7 @@ private:
     void try_take_out(const std::shared_ptr<CleanUp>& clean_up);
     void report(const Failure& failure);
     void report_answer();
+    class Leaving;
     OnGone told_in_order(const Ticket& ticket, OnGone told);
 
     Parts parts_;

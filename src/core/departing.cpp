@@ -12,6 +12,7 @@ namespace holdfast::inline v0::core {
 void Departing::begins(const std::string& resource) {
     const std::lock_guard guard(mutex_);
     ++leaving_[resource];
+    ++under_way_;
 }
 
 void Departing::is_over(const std::string& resource) {
@@ -19,7 +20,9 @@ void Departing::is_over(const std::string& resource) {
     {
         const std::lock_guard guard(mutex_);
         const auto found = leaving_.find(resource);
-        if (found == leaving_.end() || --found->second > 0) return;
+        if (found == leaving_.end()) return;
+        --under_way_;
+        if (--found->second > 0) return;
         leaving_.erase(found);
         for (auto next = waiting_.begin(); next != waiting_.end();) {
             const auto one = next++;
@@ -35,12 +38,10 @@ bool Departing::is_among(const std::vector<std::string>& resources) const {
 }
 
 void Departing::after(std::span<const Contender> contenders, Callback<void()> go) {
-    {
+    if (!is_idle()) {
         const std::lock_guard guard(mutex_);
         std::vector<std::string> resources;
-        if (!leaving_.empty()) {
-            for (const Contender& one : contenders) resources.push_back(one.resource);
-        }
+        for (const Contender& one : contenders) resources.push_back(one.resource);
         if (is_among(resources)) {
             waiting_.push_back({std::move(resources), std::move(go)});
             return;
@@ -49,7 +50,8 @@ void Departing::after(std::span<const Contender> contenders, Callback<void()> go
     go();
 }
 
-void Departing::await(std::span<const Contender> contenders, std::chrono::milliseconds at_most) {
+void Departing::await(std::span<const Contender> contenders, std::chrono::nanoseconds at_most) {
+    if (is_idle()) return;
     const auto gone = std::make_shared<std::promise<void>>();
     const auto answered = gone->get_future();
     after(contenders, [gone] { gone->set_value(); });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <list>
@@ -27,7 +28,7 @@ public:
     /// Calls back when none of them is being given back; at once, if that is so.
     void after(std::span<const Contender> contenders, Callback<void()> go);
     /// Waits for that, so long at the most.
-    void await(std::span<const Contender> contenders, std::chrono::milliseconds at_most);
+    void await(std::span<const Contender> contenders, std::chrono::nanoseconds at_most);
 
 private:
     struct Waiting {
@@ -35,8 +36,10 @@ private:
         Callback<void()> go;
     };
     bool is_among(const std::vector<std::string>& resources) const;
+    bool is_idle() const noexcept { return under_way_.load(std::memory_order_acquire) == 0; }
 
     std::mutex mutex_;
+    std::atomic<std::size_t> under_way_{0};       ///< in all; whoever begins one sees it himself
     std::map<std::string, std::size_t> leaving_;  ///< and how often
     std::list<Waiting> waiting_;
 };

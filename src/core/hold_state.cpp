@@ -135,15 +135,18 @@ void HoldState::release_unwaited(OnReleased done) noexcept {
     // A client that somebody wants to hear of stays until that is told; else its end waits for the
     // leave, and not the leave for its end.
     const bool heard = !whom.empty() || context_->observer() != nullptr;
+    const bool first = !std::exchange(leaving_, true);
+    const auto stay = first ? std::make_shared<Stay>() : stay_.lock();
+    if (!stay) return tell(std::move(whom), Released::unknown);
+    stay_ = stay;
+    if (heard) stay->whose = shared_from_this();
     std::ranges::move(whom, std::back_inserter(to_be_told_));
-    if (std::exchange(leaving_, true)) return;
+    if (!first) return;
     const auto tickets = stop_keeping();
     lock.unlock();
-    context_->send_off(
-        tickets, lease(),
-        [weak = weak_from_this(), kept = heard ? shared_from_this() : nullptr](Released how) {
-            if (const auto self = weak.lock()) self->left(how);
-        });
+    context_->send_off(tickets, lease(), [weak = weak_from_this(), stay](Released how) {
+        if (const auto self = weak.lock()) self->left(how);
+    });
 }
 
 void HoldState::left(Released how) {

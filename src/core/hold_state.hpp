@@ -48,6 +48,12 @@ public:
     void overdue(const Kept& kept) override;
 
 private:
+    /// On its way with the leave, until that is answered. Whoever wants to hear of it then has this
+    /// keep the hold, and so the client.
+    struct Stay {
+        std::shared_ptr<HoldState> whose;
+    };
+
     Moment valid_until() const noexcept;
     void lose(Loss why);
     void tell_renewed();
@@ -68,6 +74,7 @@ private:
     bool leaving_ = false;  ///< it was sent, or is being
     std::optional<Released> released_;
     std::vector<OnReleased> to_be_told_;
+    std::weak_ptr<Stay> stay_;  ///< once it was sent without waiting
     std::atomic<bool> over_{false};
 };
 

@@ -12,11 +12,15 @@ namespace {
 
 constexpr std::chrono::milliseconds time_to_stop{1000};
 
-/// The size of the batches into which a refused one is parted. One among 500 is alone after the
-/// third time, before anybody is lost; and where all are refused for a while, a client does not
-/// drown its store in requests.
-constexpr std::size_t smaller(std::size_t batch) {
-    return std::max<std::size_t>(batch / 8, 1);
+/// The size of the batches into which one that failed is parted, for one of them may be why. One
+/// among 500 that is refused is alone after the third time, before anybody is lost; and where all
+/// are refused for a while, a client does not drown its store in requests. One that was sent and
+/// not answered took a request's time, so there are fewer tries: it is alone after the second. One
+/// that was not sent says nothing of those in it.
+std::size_t smaller(std::size_t batch, const Failure* failure) {
+    const bool is_refused = failure == nullptr || failure->code != errc::unreachable;
+    if (!is_refused && failure->effect == Effect::none) return batch;
+    return std::max<std::size_t>(batch / (is_refused ? 8 : 32), 1);
 }
 
 std::string in_seconds(std::chrono::microseconds time) {
@@ -77,6 +81,7 @@ void Keeper::hand_over(Kept& kept, const std::shared_ptr<KeptListener>& listener
         if (kept.deadline_) return;
     }
     // It was found gone or overdue while the answer that admitted it was on its way.
+    if (kept.was_overdue_) return telling_.post([listener, &kept] { listener->overdue(kept); });
     listener->renewed(kept, Standing{.state = Standing::State::gone});
 }
 
@@ -278,13 +283,16 @@ void Keeper::answered(const Batch& batch, Moment sent, std::chrono::milliseconds
             Kept& kept = *batch[i];
             if (!kept.deadline_) continue;  // forgotten meanwhile
             if (!result.ok() || is_unanswered(result.value()[i])) {
-                const bool others_may_fare_better =
-                    result.ok() || result.failure().code != errc::unreachable;
-                if (others_may_fare_better) kept.company_ = smaller(batch.size());
+                kept.company_ =
+                    std::min(kept.company_,
+                             smaller(batch.size(), result.ok() ? nullptr : &result.failure()));
                 schedule_renewal(kept, batch[i], clock_.now() + renewal_retry(kept.lease_));
                 continue;
             }
             kept.company_ = largest_batch;
+            // It was over before this came, and whoever asked was told so: the telling thread is
+            // about to say it, too.
+            if (kept.fence_ && clock_.now() >= kept.valid_until()) continue;
             const Standing standing = take_answer(batch[i], sent, lease, result.value()[i]);
             if (auto listener = kept.listener_.lock()) news.push_back({listener, kept, standing});
         }
@@ -349,6 +357,7 @@ void Keeper::tell_overdue() {
         const Moment now = clock_.now();
         while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
             overdue.push_back(deadlines_.begin()->second);
+            overdue.back()->was_overdue_ = true;
             drop(*overdue.back());
         }
         telling_armed_ = Moment::max();

@@ -64,6 +64,7 @@ private:
     std::size_t company_ = largest_batch;
     std::optional<Agenda::iterator> renewal_;
     std::optional<Agenda::iterator> deadline_;
+    bool was_overdue_ = false;
 };
 
 /// Renews holders and waiters at a third of their lease, in batches, and tells before the lease

@@ -77,6 +77,7 @@ void SharedMutex::async_try_acquire_for(Wait patience, OnAcquired done, std::sto
     state_->lock.async_acquire(all, patience.count(), std::move(done), std::move(stop));
 }
 Hold SharedMutex::acquire_shared(std::stop_token stop) {
+    state_->guarded.refuse_if_mine(state_->lock);
     return state_->lock.acquire(one_share, std::move(stop));
 }
 Attempt SharedMutex::try_acquire_shared() {

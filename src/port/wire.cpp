@@ -121,7 +121,14 @@ void Wire::lead(Lock& lock, Waiter* waiter, std::optional<Moment> until) {
     lock.unlock();
     {
         const CallbackScope scope;
-        for (const auto& callback : due) callback();
+        for (const auto& callback : due) {
+            try {
+                callback();
+            } catch (...) {
+                // Out of memory, say. The others are called all the same.
+                if (!failure) failure = std::current_exception();
+            }
+        }
         due.clear();
     }
     lock.lock();
@@ -230,7 +237,8 @@ Wire::Interest Wire::interest() {
 
 void Wire::lead_by(Moment moment) {
     const std::lock_guard guard(state_->mutex);
-    if (state_->lead_by || !pump_.joinable()) return;
+    const bool is_named = state_->lead_by && *state_->lead_by <= moment;
+    if (is_named || !pump_.joinable()) return;
     state_->lead_by = moment;
     state_->pump_wanted.notify_one();
 }

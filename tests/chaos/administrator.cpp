@@ -23,7 +23,7 @@ std::vector<Fault> Administrator::faults() {
 
 /// From a random resource on, the first that somebody is in.
 void Administrator::end_some(std::vector<Place> Line::*those, Random& random) const {
-    const auto names = resources(site_.abilities());
+    const auto names = verify::resources(manner_on(site_.abilities()));
     const auto first = random() % names.size();
     try {
         const OpenedStore opened = open_store(site_.url());

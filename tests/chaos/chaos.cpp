@@ -5,18 +5,23 @@
 #include <utility>
 
 #include "chaos/administrator.hpp"
-#include "chaos/checkers.hpp"
 #include "chaos/crew.hpp"
 #include "chaos/fenced_sink.hpp"
 #include "chaos/nemesis.hpp"
 #include "support/await.hpp"
 #include "support/temporary_folder.hpp"
+#include "verify/checkers.hpp"
 
 namespace holdfast::chaos {
 
 namespace {
 
 using namespace std::chrono_literals;
+using verify::Complaint;
+using verify::History;
+using verify::Instant;
+using verify::Violation;
+using verify::Visit;
 
 /// So long may nobody hold a lock that somebody waits for: a fault or two, a failover, and the
 /// leases of those who died meanwhile.
@@ -69,11 +74,12 @@ bool comes_true(const Site& site, Question question) {
 
 /// After the last fault a free lock is had soon, and in the end nobody is left in any line.
 void see_what_is_left(const Site& site, Verdict& verdict) {
-    for (const std::string& name : resources(site.abilities())) {
+    const verify::Manner manner = manner_on(site.abilities());
+    for (const std::string& name : verify::resources(manner)) {
         const auto has_nobody = [&](const Client& client) { return !client.look_at(name); };
         if (!comes_true(site, has_nobody)) verdict.add("left", name + " has somebody in line");
     }
-    for (const std::string& name : mutexes()) {
+    for (const std::string& name : verify::mutexes(manner)) {
         const auto is_free = [&](const Client& client) {
             return client.mutex(name).try_lock_for(10s);
         };
@@ -90,19 +96,19 @@ void judge_numbers(const FencedNumbers& numbers, Verdict& verdict) {
 }
 
 void judge_fences(const History& history, Verdict& verdict) {
-    verdict.add("fence", fences_that_fell(history.visits));
-    verdict.add("fence given twice", fences_given_twice(history.visits));
+    verdict.add("fence", verify::fences_that_fell(history.visits));
+    verdict.add("fence given twice", verify::fences_given_twice(history.visits));
 }
 
 void judge(const History& history, const Site& site, const Nemesis& nemesis, const Crew& crew,
            Verdict& verdict, std::ostream& out) {
-    const auto met = overlaps(history.visits);
-    const auto not_excused = unexcused(met, nemesis.excuses());
+    const auto met = verify::overlaps(history.visits);
+    const auto not_excused = verify::unexcused(met, nemesis.excuses());
     verdict.add("overlap", not_excused);
-    verdict.add("no end", waits_without_end(history.visits, crew.killed()));
-    verdict.add("idle", idle_while_waited_for(history.visits, idle_at_most(site)));
+    verdict.add("no end", verify::waits_without_end(history.visits, crew.killed()));
+    verdict.add("idle", verify::idle_while_waited_for(history.visits, idle_at_most(site)));
     const int expected[] = {static_cast<int>(errc::unreachable), static_cast<int>(errc::cancelled)};
-    verdict.add("error", unexpected_failures(history.failures, expected));
+    verdict.add("error", verify::unexpected_failures(history.failures, expected));
     for (const Complaint& one : history.complaints) verdict.add("complaint", one.what);
     out << "  " << admitted_in(history) << " of " << history.visits.size() << " were admitted, "
         << history.failures.size() << " errors, " << met.size() - not_excused.size()
@@ -144,7 +150,7 @@ bool run(const SiteEntry& entry, const Plan& plan, std::ostream& out) {
     Verdict verdict(out);
     for (const std::string& one : crew.dismiss()) verdict.add("stuck", one);
     see_what_is_left(*site, verdict);
-    const History history = read_history(journals);
+    const History history = verify::read_history(journals);
     judge(history, *site, nemesis, crew, verdict, out);
     if (site->abilities().fences) {
         judge_fences(history, verdict);

@@ -6,6 +6,8 @@
 namespace holdfast::chaos {
 
 using namespace std::chrono_literals;
+using verify::Instant;
+using verify::now;
 
 namespace {
 

@@ -4,10 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "chaos/checkers.hpp"
 #include "chaos/site.hpp"
 
 namespace holdfast::chaos {
+
+using verify::Excuse;
 
 /// Lets faults loose, one or two at a time, in an order that its random numbers alone decide.
 class Nemesis {

@@ -3,24 +3,18 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <random>
-#include <span>
 #include <string>
 #include <vector>
+
+#include "verify/checkers.hpp"
+#include "verify/contention.hpp"
 
 /// What a chaos is let loose on: the servers of one set-up of a store, and what may befall them.
 namespace holdfast::chaos {
 
-using Random = std::mt19937_64;
-
-/// A row of the table of faults in a store's page by which two may hold for a while.
-struct Excused {
-    std::string row = {};      ///< empty: nothing excuses that two hold
-    bool told_apart = true;    ///< by their fences
-    bool told_in_time = true;  ///< whoever is overtaken learns of it within its lease
-
-    bool excuses() const { return !row.empty(); }
-};
+using verify::Abilities;
+using verify::Excused;
+using verify::Random;
 
 /// What befalls servers for a while.
 struct Fault {
@@ -29,14 +23,6 @@ struct Fault {
     std::function<std::function<void()>(Random&)> begin;
     Excused excuse = {};
     bool alone = false;  ///< it needs all servers
-};
-
-/// What contenders may ask for there.
-struct Abilities {
-    bool shares = true;
-    bool permits = true;
-    bool several = true;
-    bool fences = true;
 };
 
 class Site {

@@ -12,9 +12,9 @@ namespace holdfast::chaos {
 /// What makes the program one of the processes that contend.
 inline constexpr const char* worker_flag = "--worker";
 
-/// The names of what they contend for: exclusively, and in all ways.
-std::vector<std::string> mutexes();
-std::vector<std::string> resources(const Abilities& abilities);
+/// How they contend on a site, so that whoever looks after them knows the names.
+verify::Manner manner_on(const Abilities& abilities,
+                         std::chrono::milliseconds shortest_lease = std::chrono::seconds{1});
 
 struct WorkerOrders {
     std::string url;

@@ -38,7 +38,7 @@ class Completion(InAShell):
 
     def test_commands(self):
         self.assert_answers({
-            "": "run list show break schema init sweep stores check help",
+            "": "run list show break schema init sweep stores check verify help",
             "l": "list",
             "--v": "--version",
             "dance ": "",

@@ -6,7 +6,7 @@ import unittest
 
 from program import PROGRAM, Shown
 from run_on_stores_test import RunAnywhere
-from sites import PASSWORD, Memcached, MemcachedPlain, OnASite
+from sites import PASSWORD, Memcached, MemcachedPlain, OnASite, assert_never_said
 
 
 class OnMemcached(OnASite):
@@ -148,6 +148,12 @@ class MemcachedPasswords(OnASite):
                 got, out, err = self.call(*words)
                 self.assertEqual(got, code, err)
                 self.assertNotIn(PASSWORD, out + err)
+
+    def test_is_said_by_no_command(self):
+        at = self.server.address
+        assert_never_said(self, PASSWORD, [
+            f"memcached://app:{PASSWORD}@{at}", f"memcached://app:{PASSWORD}-wrong@{at}",
+            f"memcached://app:{PASSWORD}@127.0.0.1:1?request_timeout=100ms"])
 
     def test_from_a_file(self):
         file = self.folder / "password"

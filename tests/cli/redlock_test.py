@@ -5,6 +5,7 @@ import unittest
 
 from program import Driven
 from redis_server import RedisServer
+from sites import PASSWORD, assert_never_said
 
 
 class OnRedlock(Driven):
@@ -46,11 +47,28 @@ class OnRedlock(Driven):
         self.end(holder)
         self.assertEqual(self.call("show", "a")[1], "a: free\n")
 
+    def test_a_trial_finds_that_promises_are_kept(self):
+        self.call("init")
+        words = ("verify", "--time", "2s", "--lease", "1s", "--pauses", "--kills")
+        code, out, err = self.call(*words)
+        self.assertEqual((code, err), (0, ""), out)
+        self.assertIn("not judged: permits were not tried\n  for: ", out)
+
     def test_what_there_is_none_of_is_usage(self):
         self.call("init")
         for options in (["-j", "2"], ["--fairness", "fifo"], ["--reenter"], ["--lease", "2m"]):
             with self.subTest(options):
                 self.assert_refused(["run", *options, "a", "--", "true"], 64)
+
+    def test_a_password_is_said_by_no_command(self):
+        self.call("init")
+        for server in self.servers:
+            server.client.config_set("requirepass", PASSWORD)
+            self.addCleanup(server.client.config_set, "requirepass", "")
+        hosts = ",".join(self.hosts)
+        assert_never_said(self, PASSWORD, [
+            f"redlock://:{PASSWORD}@{hosts}", f"redlock://:{PASSWORD}-wrong@{hosts}",
+            f"redlock://:{PASSWORD}@127.0.0.1:1,127.0.0.1:2,127.0.0.1:3?request_timeout=100ms"])
 
     def test_wrong_urls_are_bad_configuration(self):
         for store, parts in (

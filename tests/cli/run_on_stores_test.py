@@ -9,7 +9,8 @@ import unittest
 
 from own_process import LoopbackPort
 from program import PROGRAM, until
-from sites import OF_OTHERS, PASSWORD, SERVERS, STORES, RedisPlain, Redisson, on_each
+from sites import (OF_OTHERS, PASSWORD, SERVERS, STORES, RedisPlain, Redisson,
+                   assert_never_said, on_each)
 
 
 class RunAnywhere:
@@ -40,6 +41,12 @@ class RunAnywhere:
         while line := wrapper.stderr.readline():
             if "waiting" in line:
                 return
+
+    def test_a_trial_finds_that_promises_are_kept(self):
+        words = ("verify", "--time", "1s", "--clients", "2", "--lease", "1s", "--kills")
+        code, out, err = self.call(*words)
+        self.assertEqual((code, err), (0, ""), out)
+        self.assertTrue(out.startswith(f"{self.store}: every promise was kept\n"), out)
 
     def test_fences_rise(self):
         show = ["run", "a", "--", "sh", "-c", "echo $HOLDFAST_FENCE"]
@@ -215,6 +222,12 @@ class Passwords:
                     code, out, err = self.call(*words)
                     self.assertEqual(code, expected, out + err)
                     self.assertNotIn(PASSWORD, out + err)
+
+    def test_is_said_by_no_command(self):
+        nobody = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:1", self.with_password())
+        urls = [self.with_password(), self.with_password(PASSWORD + "-wrong"),
+                nobody + "?request_timeout=100ms"]
+        assert_never_said(self, PASSWORD, urls)
 
     def test_is_not_in_the_commands_environment(self):
         self.environment["HOLDFAST_STORE"] = self.with_password()

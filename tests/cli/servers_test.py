@@ -18,6 +18,7 @@ COMMANDS = (
     ["show", "a"],
     ["break", "a", "--fence", "7"],
     ["sweep"],
+    ["verify", "--time", "1s"],
 )
 
 
@@ -38,6 +39,18 @@ class OnAServer(OnALocalStore):
 
     def test_an_unknown_scheme_lists_those_of_servers(self):
         self.assert_refused(["list", "-S", "pigeon://me:secret@x"], 78, "'pigeon'", "local", "redis")
+
+    def test_a_password_with_blanks_and_quotes_is_not_said_either(self):
+        for secret in ("se cret", "se'cret", 'se"c\'ret word', "se@cret", "s://cret", "se\ncret"):
+            url = f"redis://me:{secret}@127.0.0.1:1"
+            for words in (["run", "-S", url, "a", "b"], ["run", "--color", url, "a", "b"],
+                          ["list", "-S", url, "a", "b"], ["lits", url], ["check", url, url],
+                          ["run", f"--stoer={url}", "a", "--", "b"], ["show", url, "a"]):
+                with self.subTest(words):
+                    code, out, err = self.call(*words)
+                    self.assertEqual(code, 64, err)
+                    for part in (secret, repr(secret)[1:-1], "cret"):
+                        self.assertNotIn(part, out + err)
 
     def test_usage_is_told_first(self):
         self.assert_refused(["run", "-S", URL, "a", "b"], 64, "-S redis://...@127.0.0.1:1 a -- b?")

@@ -279,6 +279,27 @@ class OnASite(Driven):
         process.stdout.close()
 
 
+def assert_never_said(test, secret, urls):
+    """By no command, of whatever store: as it is let in, is refused, and finds nobody there."""
+    for url in urls:
+        for words in (
+            ["run", "--verbose", "-S", url, "a", "b", "--", "env"],
+            ["list", "-S", url, "a", "--json"],
+            ["show", "-S", url, "a"],
+            ["show", "-S", url, "a", "--json"],
+            ["break", "-S", url, "a", "--fence", "7"],
+            ["sweep", "-S", url],
+            ["check", url],
+            ["check", url, "--json"],
+            ["schema", url],
+            ["init", url],
+            ["run", "-S", url, "a", "true"],
+        ):
+            with test.subTest(words):
+                _, out, err = test.call(*words)
+                test.assertNotIn(secret, out + err)
+
+
 def on_each(sites, tests, names):
     """A class of these tests for each site: RunOnRedis. For a module's globals()."""
     for site in sites:

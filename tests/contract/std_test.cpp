@@ -127,6 +127,7 @@ TEST_P(Standard, ASecondLockOfASharedMutexByTheSameThreadWouldDeadlock) {
     mutex.unlock_shared();
     mutex.lock();
     EXPECT_EQ(error_of([&] { mutex.lock_shared(); }), errc::deadlock);
+    EXPECT_EQ(error_of([&] { return mutex.acquire_shared(); }), errc::deadlock);
     mutex.unlock();
     EXPECT_TRUE(client_.inspect().empty());
 }

@@ -47,6 +47,7 @@ Vote Node::answer(const Request& request, Wall now) {
 
 Vote Node::enter(const Request& request, Wall now) {
     if (has_tombstone_of(request.nonce)) return {.kind = Vote::Kind::gone};
+    plant_marker_anew(now);
     if (const auto until = forgetful_until(now)) return forgetful(*until, now);
     if (Holder* const one = find(request.nonce)) {
         one->lease_end = std::max(one->lease_end, now + request.lease);
@@ -78,9 +79,11 @@ Vote Node::renew(const Request& request, Wall now) {
         return lapse_ == Lapse::renews_what_is_gone ? admit(request, now)
                                                     : Vote{.kind = Vote::Kind::gone};
     }
+    const bool is_new = request.fence > memory_.last_fence;
     const bool is_ahead = Wall(request.fence) >= now + terms_.max_lease;
-    if (is_ahead && lapse_ != Lapse::takes_any_fence) return {.kind = Vote::Kind::ahead};
+    if (is_new && is_ahead && lapse_ != Lapse::takes_any_fence) return {.kind = Vote::Kind::ahead};
     if (request.serial >= one->serial) extend(*one, request, now);
+    plant_marker_anew(now);
     if (const auto until = forgetful_until(now)) return forgetful(*until, now);
     return admitted(*one);
 }
@@ -111,6 +114,11 @@ std::optional<Wall> Node::forgetful_until(Wall now) const {
     const Wall until = memory_.marker.since + terms_.max_lease;
     if (now >= until || lapse_ == Lapse::counts_at_once) return std::nullopt;
     return until;
+}
+
+/// Its clock was set back behind the moment from which it counts.
+void Node::plant_marker_anew(Wall now) {
+    memory_.marker.since = std::min(memory_.marker.since, now);
 }
 
 void Node::end_what_is_over(Wall now) {

@@ -92,6 +92,7 @@ private:
     redlock::Vote admit(const Request& request, Wall now);
     void extend(Holder& one, const Request& request, Wall now);
     void withdraw(const Nonce& nonce);
+    void plant_marker_anew(Wall now);
     std::optional<Wall> forgetful_until(Wall now) const;
     /// When nodes are marked that count at once.
     Wall long_ago() const;

@@ -177,26 +177,5 @@ TEST_F(RedlockPersisting, AHoldWhoseMajorityIsStartedAgainIsLostAndThatIsTold) {
     EXPECT_FALSE(hold.held());
 }
 
-// --- who is asked ---
-
-/// With a shorter one a node that has forgotten would count while a lease of the others goes on.
-TEST_F(RedlockTrap, AClientWithAnotherMaxLeaseIsRefused) {
-    rival().mutex("orders").acquire().release();
-    const auto said =
-        sentence_of([&] { static_cast<void>(rival("?max_lease=10s").mutex("invoices").acquire()); },
-                    errc::bad_configuration);
-    EXPECT_NE(said.find("max_lease=60000ms"), std::string::npos) << said;
-    rival("?max_lease=1m").mutex("orders").acquire().release();
-}
-
-TEST_F(RedlockTrap, OneServerUnderTwoNamesHasOneVote) {
-    const FaultProxy other_name(node(0).port());
-    const auto url = RedisNodes::url_at({network(0).port(), other_name.port(), network(1).port()},
-                                        "?request_timeout=500ms");
-    node(1).kill();
-    const auto said = sentence_of([&] { connect(url); }, errc::bad_configuration);
-    EXPECT_NE(said.find("the same server"), std::string::npos) << said;
-}
-
 }  // namespace
 }  // namespace holdfast::test

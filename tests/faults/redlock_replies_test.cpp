@@ -1,7 +1,4 @@
-#include <fstream>
-
 #include "faults/redlock_faults.hpp"
-#include "support/temporary_folder.hpp"
 
 /// Requests and answers that are lost, late or doubled on the way to one of the nodes, or to most.
 namespace holdfast::test {
@@ -117,62 +114,6 @@ TEST_F(RedlockReplies, AWaiterIsCalledByTheNodesThatAreLeft) {
     hold.release();
     EXPECT_TRUE(waiting.get().held());
     EXPECT_LT(Clock::now() - released, 2s);
-}
-
-// --- a clock that is ahead ---
-
-class RedlockClock : public testing::Test {
-protected:
-    void set_ahead(int seconds) const {
-        std::ofstream(folder_.path() / "new") << seconds;
-        std::filesystem::rename(folder_.path() / "new", clock_);
-    }
-
-    TemporaryFolder folder_;
-    const std::filesystem::path clock_ = folder_.path() / "ahead";
-    RedisServer right_;
-    RedisServer other_;
-    RedisServer ahead_{{.under = {"env", "LD_PRELOAD=" HOLDFAST_TEST_WRONG_CLOCK,
-                                  "HOLDFAST_TEST_CLOCK=" + clock_.string()}}};
-    const std::string url_ =
-        RedisNodes::url_at({right_.port(), other_.port(), ahead_.port()}, "?request_timeout=500ms");
-};
-
-/// The first hold has its fence from the clock that is ahead, the second one is let in by the
-/// others: one of them must have been told.
-TEST_F(RedlockClock, AFenceOfOneThatIsAheadIsKnownToTheOthers) {
-    set_ahead(20);
-    EXPECT_EQ(open_store(url_).store->initialize().get().value(), 3U);
-    std::uint64_t last = 0;
-    for (int i = 0; i < 3; ++i) {
-        right_.pause();
-        {
-            const Hold hold = connect(url_).mutex("orders").acquire();
-            EXPECT_GT(hold.fence(), last);
-            last = hold.fence();
-        }
-        right_.resume();
-        ahead_.pause();
-        {
-            const Hold hold = connect(url_).mutex("orders").acquire();
-            EXPECT_GT(hold.fence(), last);
-            last = hold.fence();
-        }
-        ahead_.resume();
-    }
-}
-
-/// No majority stores its fences, and it is done without.
-TEST_F(RedlockClock, OneThatIsAnHourAheadStopsNobody) {
-    set_ahead(3600);
-    EXPECT_EQ(open_store(url_).store->initialize().get().value(), 3U);
-    const Client client = connect(url_);
-    std::uint64_t last = 0;
-    for (int i = 0; i < 10; ++i) {
-        const Hold hold = client.mutex("orders").acquire();
-        EXPECT_GT(hold.fence(), last);
-        last = hold.fence();
-    }
 }
 
 }  // namespace

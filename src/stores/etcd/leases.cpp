@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "port/pending.hpp"
+#include "port/told_time.hpp"
 #include "stores/etcd/transactions.hpp"
 #include "stores/listed/awaited.hpp"
 
@@ -165,7 +166,7 @@ void Leases::grant(std::chrono::seconds ttl) {
                      }
                      const auto& granted = answer.result.value();
                      book_.got(ttl, {.id = granted.id(),
-                                     .ttl = std::chrono::seconds{granted.ttl()},
+                                     .ttl = told_as<std::chrono::seconds>(granted.ttl()),
                                      .heard_at = answer.sent});
                  }));
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "port/told_time.hpp"
 #include "stores/etcd/protocol.hpp"
 #include "stores/etcd/transactions.hpp"
 #include "stores/listed/awaited.hpp"
@@ -69,7 +70,7 @@ private:
                 const bool last = self->awaited_.is_last([&] {
                     if (!answer.result.ok()) return;
                     const auto left = std::max<std::int64_t>(answer.result.value().ttl(), 0);
-                    self->left_[lease] = std::chrono::seconds{left};
+                    self->left_[lease] = told_as<std::chrono::seconds>(left);
                 });
                 if (last) self->finish();
             });

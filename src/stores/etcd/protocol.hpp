@@ -59,8 +59,6 @@ public:
     const Cluster& cluster() const { return wire_.cluster(); }
     std::string shown() const override { return cluster().shown(); }
     Capabilities capabilities() const override { return etcd::capabilities; }
-    /// Calls are independent of each other.
-    bool in_order() const noexcept override { return false; }
     Result<Examination> examine() override;
     void close() noexcept override { leases.give_back(); }
 

@@ -1,4 +1,5 @@
 #include "stores/etcd/streams.hpp"
+#include "port/told_time.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -47,7 +48,7 @@ void KeepAlives::received(const messages::LeaseKeepAliveResponse& message, Due& 
     Asked one = std::move(asked_.front());
     asked_.pop_front();
     if (!one.answered) return;
-    const Kept kept{.ttl = std::chrono::seconds{std::max<std::int64_t>(message.ttl(), 0)},
+    const Kept kept{.ttl = told_as<std::chrono::seconds>(std::max<std::int64_t>(message.ttl(), 0)),
                     .sent = one.sent,
                     .term = message.header().raft_term()};
     due.push_back([answered = std::move(one.answered), kept] { answered(kept); });

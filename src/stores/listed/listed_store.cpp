@@ -45,7 +45,9 @@ public:
     }
     Capabilities capabilities() const override { return protocol_->capabilities(); }
     Result<Examination> examine() override { return protocol_->examine(); }
-    bool in_order() const noexcept override { return protocol_->in_order(); }
+    /// A client has several sessions, or calls that are independent of each other; and one verb may
+    /// take several requests.
+    bool in_order() const noexcept override { return false; }
     Wire& wire() override { return protocol_->wire(); }
     const std::string& description() const override { return description_; }
 

@@ -32,8 +32,6 @@ public:
     virtual Pending<std::vector<Line>> inspect_one(const std::string& resource) = 0;
     virtual Capabilities capabilities() const = 0;
     virtual Result<Examination> examine() { return Examination{}; }
-    /// See Store::in_order().
-    virtual bool in_order() const noexcept { return true; }
     virtual Wire& wire() = 0;
     /// See Store::description().
     virtual std::string shown() const = 0;

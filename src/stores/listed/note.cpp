@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "port/told_time.hpp"
+
 namespace holdfast::inline v0::listed {
 
 namespace {
@@ -67,7 +69,8 @@ void read_line(std::string_view line, Note& note) {
     if (key == "host") note.host = as_it_was(value);
     if (key == "pid") note.pid = number_in<int>(value);
     if (key == "share") read_share(value, note);
-    if (key == "lease_ms") note.lease = std::chrono::milliseconds{number_in<std::int64_t>(value)};
+    if (key == "lease_ms")
+        note.lease = told_as<std::chrono::milliseconds>(number_in<std::int64_t>(value));
 }
 
 }  // namespace

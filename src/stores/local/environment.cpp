@@ -1,6 +1,8 @@
 #include "stores/local/environment.hpp"
 
 #include <fcntl.h>
+
+#include <bit>
 #include <string>
 
 namespace holdfast::inline v0::local {
@@ -9,6 +11,13 @@ namespace {
 
 /// Enough for some thousand contenders, and allocated in no time.
 constexpr std::uint64_t first_map_size = std::uint64_t{1} << 20;
+
+/// It is doubled, as often as need be: what is no such size was not written by us, and room for it
+/// is not asked for.
+bool is_map_size(std::uint64_t size) {
+    constexpr std::uint64_t largest = std::uint64_t{1} << 44;
+    return std::has_single_bit(size) && size >= first_map_size && size <= largest;
+}
 
 MDB_val val(std::string_view text) {
     return {.mv_size = text.size(), .mv_data = const_cast<char*>(text.data())};
@@ -30,9 +39,9 @@ Environment::Environment(const Folder& folder, Control& control)
             folder_.remove(table_file);
             page.map_size = first_map_size;
         }
+        map_size_ = sound_map_size();
         open();
-        allocate(page.map_size);
-        map_size_ = page.map_size;
+        allocate(map_size_);
         page.table_inode = folder_.inode_of(table_file).value_or(0);
     } catch (...) {
         close();
@@ -50,7 +59,7 @@ void Environment::open() {
     const BeyondStandard beyond;
     if (const int code = mdb_env_create(&environment_); code != 0) fail(code);
     // The size of the page, always: a smaller one would cut off the file under the others.
-    mdb_env_set_mapsize(environment_, control_.page().map_size);
+    mdb_env_set_mapsize(environment_, map_size_);
     const int code = mdb_env_open(environment_, folder_.reach(table_file).c_str(),
                                   MDB_NOSUBDIR | MDB_NOSYNC | MDB_WRITEMAP | MDB_NOLOCK,
                                   static_cast<mdb_mode_t>(folder_.mode()));
@@ -86,9 +95,16 @@ void Environment::allocate(std::uint64_t size) const {
     }
 }
 
+std::uint64_t Environment::sound_map_size() const {
+    const std::uint64_t size = control_.page().map_size;
+    if (is_map_size(size)) return size;
+    folder_.fail(errc::corrupt,
+                 "its file control is damaged; end all its users and remove both its files");
+}
+
 /// Another process has made the table larger.
 void Environment::adopt_size() {
-    const std::uint64_t size = control_.page().map_size;
+    const std::uint64_t size = sound_map_size();
     if (const int code = mdb_env_set_mapsize(environment_, size); code != 0) fail(code);
     map_size_ = size;
 }

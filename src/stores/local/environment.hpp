@@ -88,6 +88,7 @@ private:
     void open_rows();
     void close() noexcept;
     void allocate(std::uint64_t size) const;
+    std::uint64_t sound_map_size() const;
     void adopt_size();
     void grow();
     [[noreturn]] void fail(int code) const;

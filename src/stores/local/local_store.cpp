@@ -147,6 +147,8 @@ public:
     }
     /// For a process that was stopped inside a transaction.
     bool may_block() const noexcept override { return true; }
+    /// What is left to another thread may be passed by whoever asks on his own.
+    bool in_order() const noexcept override { return false; }
     int share_life(int pid) override { return client_->share_pulse(pid); }
     Wire& wire() override { return client_->station(); }
     const std::string& description() const override { return client_->folder().description(); }

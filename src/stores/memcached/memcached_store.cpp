@@ -46,6 +46,8 @@ public:
 
     Capabilities capabilities() const override { return memcached::capabilities; }
     Result<Examination> examine() override { return memcached::examine(); }
+    /// A release that meets a renewal of its own looks for its item before it deletes that.
+    bool in_order() const noexcept override { return false; }
     MemcachedWire& wire() override { return wire_; }
     const std::string& description() const override { return description_; }
 

@@ -24,6 +24,11 @@ constexpr std::string_view read_only =
     "it is read-only, a replica perhaps; use the address of the primary";
 constexpr std::string_view met = "transactions met, again and again";
 
+constexpr std::string_view planted =
+    "a row of the lock's has a value that holdfast has not written; delete the rows of that lock "
+    "in "
+    "holdfast_contenders and holdfast_lines (or ShedLock's) while nobody uses it";
+
 constexpr std::array known_errors{
     Known{"1305", Remedy::schema, errc::bad_configuration, no_schema},
     Known{"1146", Remedy::schema, errc::bad_configuration, no_schema},
@@ -32,6 +37,11 @@ constexpr std::array known_errors{
         "a column of our tables is missing, so they are of another version of holdfast; while "
         "nobody uses them, DROP TABLE holdfast_contenders, holdfast_lines, and they are made anew "
         "(docs/stores/mysql.md)"},
+    // Out of range, no such moment.
+    Known{"1690", Remedy::none, errc::corrupt, planted},
+    Known{"1264", Remedy::none, errc::corrupt, planted},
+    Known{"1292", Remedy::none, errc::corrupt, planted},
+    Known{"1048", Remedy::none, errc::corrupt, planted},
     Known{"1044", Remedy::none, errc::bad_configuration, no_right},
     Known{"1142", Remedy::none, errc::bad_configuration, no_right},
     Known{"1227", Remedy::none, errc::bad_configuration, no_right},

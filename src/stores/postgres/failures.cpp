@@ -19,6 +19,11 @@ constexpr std::string_view other_tables =
     "holdfast; while nobody uses them, DROP TABLE holdfast_contenders, holdfast_lines CASCADE, and "
     "they are made anew (docs/stores/postgres.md)";
 
+constexpr std::string_view planted =
+    "a row of the lock's has a value that holdfast has not written; delete the rows of that lock "
+    "in "
+    "holdfast_contenders and holdfast_lines (or ShedLock's) while nobody uses it";
+
 constexpr std::array known_errors{
     Known{"42883", Remedy::schema, errc::bad_configuration,
           "our functions are not there; have them made (docs/stores/postgres.md)"},
@@ -27,6 +32,9 @@ constexpr std::array known_errors{
     Known{"42703", Remedy::none, errc::corrupt, other_tables},
     Known{"42804", Remedy::none, errc::corrupt, other_tables},
     Known{"42846", Remedy::none, errc::corrupt, other_tables},
+    // Out of range, no such moment, infinity.
+    Known{"22", Remedy::none, errc::corrupt, planted},
+    Known{"0A000", Remedy::none, errc::corrupt, planted},
     Known{"42501", Remedy::none, errc::bad_configuration,
           "this user may not do it; docs/stores/postgres.md lists the rights that holdfast needs"},
     Known{"3F000", Remedy::none, errc::bad_configuration,

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "port/sentences.hpp"
+#include "port/told_time.hpp"
+#include "stores/net/secret.hpp"
 
 namespace holdfast::inline v0::redis {
 
@@ -39,7 +41,7 @@ bool is_fence(const Reply& reply) {
 /// renewal.
 Standing Answers::standing_from(std::int64_t state, std::int64_t fence, std::int64_t look) const {
     std::optional<std::chrono::microseconds> clock;
-    if (look > 0) clock = std::chrono::microseconds{look};
+    if (look > 0) clock = told_as<std::chrono::microseconds>(look);
     switch (state) {
         case 1:
             return {.state = Standing::State::waiting, .look_again = layout_.look_again(look)};
@@ -112,7 +114,7 @@ Failure Answers::refused(const Reply& reply, std::span<const Contender> contende
     if (word == "withdrawn") return withdrawn();
     if (word == "fence" && words.size() == 3) {
         return {errc::corrupt, Effect::none,
-                store_ + ": the last fence is '" + words[2].text +
+                store_ + ": the last fence is '" + net::quotable(words[2].text) +
                     "', which only a planted value can be; delete its key (docs/stores/redis.md)"};
     }
     return not_ours();

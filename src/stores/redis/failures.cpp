@@ -47,6 +47,9 @@ constexpr std::array meanings{
     Meaning{"CLUSTERDOWN", errc::unreachable, "its cluster is down"},
     Meaning{"WRONGTYPE", errc::corrupt,
             "something else is stored under the lock's key; choose another name or prefix"},
+    Meaning{"PLANTED", errc::corrupt,
+            "what is stored under the lock's keys was not written by holdfast; delete them while "
+            "nobody uses it"},
 };
 
 template <class Number>
@@ -60,6 +63,17 @@ std::optional<Number> number_of(std::string_view digits) {
 
 bool starts_with_word(std::string_view error, std::string_view word) {
     return error.starts_with(word) && (error.size() == word.size() || error[word.size()] == ' ');
+}
+
+/// A script of ours met what it cannot read, itself or in a command that it gave. A command that
+/// the server does not know is something else.
+bool is_of_our_script(std::string_view error) {
+    const bool in_a_script = error.find(", on @user_function:") != std::string_view::npos ||
+                             error.find(", on @user_script:") != std::string_view::npos;
+    return in_a_script && starts_with_word(error, "ERR") &&
+           error.find("nknown Redis command") == std::string_view::npos &&
+           // While a slot is being moved.
+           error.find("Script attempted") == std::string_view::npos;
 }
 
 }  // namespace
@@ -128,6 +142,13 @@ Failure failure_of(std::string_view error, const Address& address) {
                 who +
                     "this user may not do it; docs/stores/redis.md lists the rights that "
                     "holdfast needs (" +
+                    said + ")"};
+    }
+    if (is_of_our_script(error)) {
+        return {errc::corrupt, Effect::unknown,
+                who +
+                    "what is stored under the lock's keys was not written by holdfast; delete "
+                    "them while nobody uses it (" +
                     said + ")"};
     }
     if (error.find("compiling script") != std::string_view::npos) {

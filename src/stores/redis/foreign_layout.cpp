@@ -2,6 +2,7 @@
 #include <random>
 #include <utility>
 
+#include "port/told_time.hpp"
 #include "stores/redis/layout.hpp"
 #include "stores/redis/promises.hpp"
 #include "stores/redis/redis_scripts.hpp"
@@ -179,11 +180,11 @@ private:
                     .owner = field[1].text,
                     .weight = field[7].text == "r" ? 1 : all,
                     .fence = static_cast<std::uint64_t>(field[2].integer),
-                    .lease_left = std::chrono::milliseconds{field[3].integer},
+                    .lease_left = told_as<std::chrono::milliseconds>(field[3].integer),
                     .host = field[4].text,
                     .pid = static_cast<int>(field[5].integer),
                     .foreign = field[0].text.empty()};
-        if (field[6].integer >= 0) place.age = std::chrono::milliseconds{field[6].integer};
+        if (field[6].integer >= 0) place.age = told_as<std::chrono::milliseconds>(field[6].integer);
         return place;
     }
 

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "port/told_time.hpp"
+#include "stores/net/secret.hpp"
 #include "stores/redis/layout.hpp"
 #include "stores/redis/redis_scripts.hpp"
 #include "stores/scripted/promises.hpp"
@@ -70,10 +72,10 @@ Place place_from(const std::string& resource, const Reply& reply) {
             .owner = field[1].text,
             .weight = static_cast<std::uint64_t>(field[2].integer),
             .fence = static_cast<std::uint64_t>(field[3].integer),
-            .lease_left = std::chrono::milliseconds{field[4].integer},
+            .lease_left = told_as<std::chrono::milliseconds>(field[4].integer),
             .host = field[5].text,
             .pid = static_cast<int>(field[6].integer),
-            .age = std::chrono::milliseconds{field[7].integer}};
+            .age = told_as<std::chrono::milliseconds>(field[7].integer)};
 }
 
 std::vector<Place> places_from(const std::string& resource, const Reply& reply) {
@@ -158,7 +160,7 @@ public:
     }
     std::optional<std::chrono::nanoseconds> look_again(std::int64_t milliseconds) const override {
         if (milliseconds < 0) return std::nullopt;
-        return std::chrono::milliseconds{milliseconds};
+        return told_as<std::chrono::milliseconds>(milliseconds);
     }
 
     /// Also what an older layout would have called such names, to tell of it.
@@ -174,7 +176,7 @@ public:
     /// The first layout had the whole name in the braces, with the usual prefix.
     std::optional<std::string> objection_to_key(const std::string& key) const override {
         if (!key.starts_with(tag_begin) || !key.ends_with('}')) return std::nullopt;
-        return "the key " + key +
+        return "the key " + net::quotable(key) +
                " is a lock of an older holdfast, which this one does not see; let all clients have "
                "the same version, then delete what the older one has left";
     }

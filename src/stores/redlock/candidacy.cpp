@@ -18,42 +18,10 @@ using Calls = Requests::Calls;
 /// How long a delayed enter is refused.
 constexpr std::chrono::milliseconds tombstone_time = 1min;
 
-/// Leaves one node, again until that is answered: a tombstone is planted, for what made it
-/// necessary is a copy of an enter that may be carried out late.
-class Withdrawal : public std::enable_shared_from_this<Withdrawal> {
-public:
-    Withdrawal(Desk desk, std::shared_ptr<const Profile> profile, Nonce nonce, std::size_t node)
-        : desk_(std::move(desk)), profile_(std::move(profile)), nonce_(nonce), node_(node) {}
-
-    void leave() {
-        desk_.wire.submit(
-            node_, desk_.requests.leave(*profile_, nonce_, tombstone_time, Calls::made),
-            [self = shared_from_this()](const redis::Answer& answer) {
-                const auto store = self->desk_.store.lock();
-                if (store && !answer.result.ok()) self->leave_later();
-            },
-            desk_.wire.until());
-    }
-
-private:
-    /// A node that comes back after a day has nothing left of it but a lease.
-    static constexpr std::chrono::nanoseconds longest_time = 10min;
-    static constexpr std::chrono::nanoseconds pause = 200ms;
-
-    void leave_later() {
-        const Moment now = BootClock::now();
-        if (now > began_ + longest_time) return;
-        desk_.wire.at(now + pause, [self = shared_from_this()] {
-            if (const auto store = self->desk_.store.lock()) self->leave();
-        });
-    }
-
-    const Desk desk_;
-    const std::shared_ptr<const Profile> profile_;
-    const Nonce nonce_;
-    const std::size_t node_;
-    const Moment began_ = BootClock::now();
-};
+/// How long one that could not be told is told again: a node that comes back after a day has
+/// nothing left of it but a lease.
+constexpr std::chrono::nanoseconds longest_withdrawal = 10min;
+constexpr std::chrono::nanoseconds withdrawal_pause = 200ms;
 
 std::string in_seconds(std::chrono::milliseconds time) {
     return std::to_string(std::chrono::ceil<std::chrono::seconds>(time).count()) + " s";
@@ -69,17 +37,21 @@ Candidacy::Candidacy(Desk desk, std::shared_ptr<const Profile> profile, Nonce no
 
 // --- entering ---
 
+/// Whoever leaves, and what is answered, waits until all of it is on its way: so an enter goes
+/// before its leave.
 void Candidacy::enter(std::chrono::milliseconds lease, Callback<void(Outcome)> told) {
-    {
-        const std::lock_guard guard(mutex_);
-        lease_ = lease;
-        told_ = std::move(told);
-        sent_ = BootClock::now();
-        ballot_.emplace(desk_.terms(), lease, sent_);
-        for (Place& place : places_) place.entered = Place::Entered::under_way;
+    Lock lock(mutex_);
+    if (left_at_ != Moment::max()) {
+        lock.unlock();
+        return told({.decision = Decision::gone});
     }
+    lease_ = lease;
+    told_ = std::move(told);
+    sent_ = BootClock::now();
+    ballot_.emplace(desk_.terms(), lease, sent_);
     const std::uint64_t proposal = desk_.acquaintance.proposal();
     for (std::size_t i = 0; i < places_.size(); ++i) {
+        places_[i].enters();
         desk_.wire.submit(
             i, desk_.requests.enter(*profile_, nonce_, lease, proposal),
             [self = shared_from_this(), i](const redis::Answer& answer) {
@@ -92,10 +64,7 @@ void Candidacy::enter(std::chrono::milliseconds lease, Callback<void(Outcome)> t
 void Candidacy::entered(std::size_t node, const redis::Answer& answer) {
     const Vote vote = desk_.acquaintance.heard(node, answer).vote;
     Lock lock(mutex_);
-    note(places_[node], vote, answer);
-    // It left while this was under way: what came behind it on one connection has ended it, but not
-    // what may come by another one.
-    if (has_left_ && places_[node].in_doubt) {
+    if (note(places_[node], vote, answer) == Presence::Then::withdraw) {
         lock.unlock();
         return withdraw(node);
     }
@@ -103,17 +72,25 @@ void Candidacy::entered(std::size_t node, const redis::Answer& answer) {
     go_on(std::move(lock));
 }
 
-void Candidacy::note(Place& place, const Vote& vote, const redis::Answer& answer) const {
+Presence::Then Candidacy::note(Presence& presence, const Vote& vote,
+                               const redis::Answer& answer) const {
+    using Copies = Presence::Copies;
+    using Entered = Presence::Entered;
     const bool may_have_been_done =
         !answer.result.ok() && answer.result.failure().effect == Effect::unknown;
-    place.in_doubt |= answer.repeated || may_have_been_done;
-    place.entered = vote.kind == Kind::admitted ? Place::Entered::yes : Place::Entered::no;
-    place.registered = vote.kind == Kind::busy && !profile_->caller.empty();
+    // By when it was sent: which of the two answers is heard first says nothing.
+    const bool is_behind_its_leave = answer.sent >= left_at_;
+    const bool is_called = vote.kind == Kind::busy && !profile_->caller.empty();
+    Entered how = is_called ? Entered::called : Entered::out;
+    if (vote.kind == Kind::admitted) how = Entered::in;
+    const bool may_come = answer.repeated || may_have_been_done || is_behind_its_leave;
+    return presence.entered(how, may_come ? Copies::may_come : Copies::none);
 }
 
 void Candidacy::wrote_back(std::size_t node, const redis::Answer& answer) {
     const Vote vote = desk_.acquaintance.heard(node, answer).vote;
     Lock lock(mutex_);
+    clocks_differ_ |= vote.kind == Kind::ahead;
     ballot_->wrote_back(node, vote);
     go_on(std::move(lock));
 }
@@ -127,7 +104,9 @@ void Candidacy::give_up() {
 void Candidacy::go_on(Lock lock) {
     if (!told_) return;
     const Decision decision = ballot_->decision(BootClock::now());
-    if (decision != Decision::open) return tell(decision, std::move(lock));
+    if (decision != Decision::open) {
+        return tell(counts_too_early() ? Decision::too_few : decision, std::move(lock));
+    }
     const auto behind = ballot_->write_backs();
     const std::uint64_t fence = ballot_->fence();
     const auto others = unanswered();
@@ -143,6 +122,12 @@ void Candidacy::go_on(Lock lock) {
     desk_.wire.at(BootClock::now() + grace, [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->give_up();
     });
+}
+
+/// Nodes that have forgotten everything do not know that leases may be longer than ours. One that
+/// does is enough.
+bool Candidacy::counts_too_early() const {
+    return desk_.acquaintance.max_lease_of_others() > desk_.terms().max_lease;
 }
 
 /// Those who still have a say.
@@ -205,15 +190,21 @@ Failure Candidacy::too_late() const {
 Failure Candidacy::why_too_few() const {
     if (ballot_->count(Kind::gone) > 0) return was_refused() ? withdrawn() : too_late();
     Failure failure{errc::unreachable, Effect::none, desk_.description + ": "};
-    if (std::ranges::any_of(places_, &Place::may_be_in)) failure.effect = Effect::unknown;
-    if (ballot_->count(Kind::forgetful) > 0) {
+    if (may_be_in()) failure.effect = Effect::unknown;
+    if (ballot_->count(Kind::disagreed) > 0 || counts_too_early()) {
+        failure.code = errc::bad_configuration;
+        failure.sentence += "other clients have max_lease=" +
+                            std::to_string(desk_.acquaintance.max_lease_of_others().count()) +
+                            "ms; give all the same, or end all clients and delete the key "
+                            "holdfast/=run on each node";
+    } else if (ballot_->count(Kind::forgetful) > 0) {
         failure.sentence +=
             of_all(ballot_->count(Kind::forgetful)) +
             " were started or emptied a moment ago, and may have forgotten who holds; a majority "
             "counts in " +
             in_seconds(ballot_->until_free()) +
             "; wait for so long, or mark a set that was never used by holdfast init";
-    } else if (ballot_->count(Kind::ahead) > 0) {
+    } else if (ballot_->count(Kind::ahead) > 0 || clocks_differ_) {
         failure.sentence +=
             "the clocks of the nodes are further apart than half of max_lease; set them right";
     } else {
@@ -226,7 +217,7 @@ Failure Candidacy::why_too_few() const {
 bool Candidacy::was_refused() const {
     for (std::size_t i = 0; i < places_.size(); ++i) {
         const bool is_gone = ballot_->nodes()[i].vote.kind == Kind::gone;
-        if (is_gone && places_[i].entered != Place::Entered::yes) return true;
+        if (is_gone && !places_[i].is_in()) return true;
     }
     return false;
 }
@@ -244,10 +235,14 @@ void Candidacy::add_troubles(Failure& failure) const {
     const auto silent = ballot_->count(Kind::silent) + ballot_->count(Kind::none);
     failure.sentence += of_all(places_.size() - silent) + " answered, and it takes " +
                         std::to_string(desk_.terms().majority());
-    const auto lasting = std::ranges::partition(troubles, net::is_lasting).begin();
+    // What somebody else has written there stays, too.
+    const auto stays = [](const Failure& trouble) {
+        return net::is_lasting(trouble) || trouble.code == errc::corrupt;
+    };
+    const auto lasting = std::ranges::partition(troubles, stays).begin();
     if (!troubles.empty()) failure.sentence += "; " + troubles.front().sentence;
     const auto wrong = static_cast<std::size_t>(lasting - troubles.begin());
-    if (places_.size() - wrong < desk_.terms().majority()) failure.code = errc::bad_configuration;
+    if (places_.size() - wrong < desk_.terms().majority()) failure.code = troubles.front().code;
 }
 
 // --- holding ---
@@ -267,60 +262,88 @@ void Candidacy::renew(const Extension& extension, std::uint64_t fence, Canvass::
 
 // --- leaving ---
 
-/// What is not in doubt needs no tombstone: an enter that is under way goes before its leave.
 void Candidacy::leave(Calls calls, Canvass::Told told) {
     const auto canvass =
         told ? std::make_shared<Canvass>(desk_, std::move(told)) : std::shared_ptr<Canvass>();
-    std::vector<Place> places;
+    std::vector<Presence::Leaving> how;
     Callback<void(Outcome)> whoever_enters;
     {
         const std::lock_guard guard(mutex_);
-        has_left_ = true;
-        places = places_;
+        left_at_ = std::min(left_at_, BootClock::now());
+        for (Presence& place : places_) how.push_back(place.leave(calls));
         whoever_enters = std::exchange(told_, {});
-        if (calls == Calls::made) {
-            for (Place& place : places_) place.registered = false;
-        }
     }
-    for (std::size_t i = 0; i < places.size(); ++i) {
-        const bool is_concerned =
-            places[i].may_be_in() || (places[i].registered && calls == Calls::made);
-        if (!is_concerned) {
-            if (canvass) canvass->take(i, {.kind = Kind::gone});
-            continue;
-        }
-        const auto tombstone = places[i].in_doubt ? tombstone_time : 0ms;
-        desk_.wire.submit(
-            i, desk_.requests.leave(*profile_, nonce_, tombstone, calls),
-            [self = shared_from_this(), canvass, i](const redis::Answer& answer) {
-                const auto store = self->desk_.store.lock();
-                if (!store) return;
-                Vote vote = self->desk_.acquaintance.heard(i, answer).vote;
-                self->left(i, answer);
-                // An earlier copy may have taken it out.
-                if (vote.kind == Kind::gone && answer.repeated) vote.kind = Kind::silent;
-                if (canvass) canvass->take(i, vote);
-            },
-            desk_.wire.until());
-    }
+    for (std::size_t i = 0; i < how.size(); ++i) leave(i, how[i], calls, canvass);
     if (whoever_enters) whoever_enters({.decision = Decision::gone});
+}
+
+void Candidacy::leave(std::size_t node, Presence::Leaving how, Calls calls,
+                      const std::shared_ptr<Canvass>& canvass) {
+    using Leaving = Presence::Leaving;
+    if (how == Leaving::nothing || how == Leaving::is_withdrawing) {
+        const Kind known = how == Leaving::nothing ? Kind::gone : Kind::silent;
+        if (canvass) canvass->take(node, {.kind = known});
+        return;
+    }
+    const auto tombstone = how == Leaving::sends_tombstone ? tombstone_time : 0ms;
+    desk_.wire.submit(
+        node, desk_.requests.leave(*profile_, nonce_, tombstone, calls),
+        [self = shared_from_this(), canvass, node](const redis::Answer& answer) {
+            const auto store = self->desk_.store.lock();
+            if (!store) return;
+            Vote vote = self->desk_.acquaintance.heard(node, answer).vote;
+            self->left(node, answer);
+            // An earlier copy may have taken it out.
+            if (vote.kind == Kind::gone && answer.repeated) vote.kind = Kind::silent;
+            if (canvass) canvass->take(node, vote);
+        },
+        desk_.wire.until());
 }
 
 void Candidacy::left(std::size_t node, const redis::Answer& answer) {
     {
         const std::lock_guard guard(mutex_);
-        Place& place = places_[node];
-        if (answer.result.ok()) {
-            if (place.entered == Place::Entered::yes) place.entered = Place::Entered::no;
-            return;
-        }
-        if (!place.may_be_in()) return;
+        Presence& place = places_[node];
+        if (answer.result.ok()) return place.left();
+        if (place.leave_failed() == Presence::Then::nothing) return;
     }
     withdraw(node);
 }
 
+bool Candidacy::may_be_in() const {
+    return std::ranges::any_of(places_, &Presence::may_be_in);
+}
+
+/// Leaves one node in the background, again until that is answered: a tombstone is planted, for
+/// what made it necessary is a copy of an enter that may be carried out late. Once at a time.
 void Candidacy::withdraw(std::size_t node) {
-    std::make_shared<Withdrawal>(desk_, profile_, nonce_, node)->leave();
+    {
+        const std::lock_guard guard(mutex_);
+        if (!places_[node].begins_withdrawal()) return;
+    }
+    withdraw_until(node, BootClock::now() + longest_withdrawal);
+}
+
+void Candidacy::withdraw_until(std::size_t node, Moment end) {
+    desk_.wire.submit(
+        node, desk_.requests.leave(*profile_, nonce_, tombstone_time, Calls::made),
+        [self = shared_from_this(), node, end](const redis::Answer& answer) {
+            const auto store = self->desk_.store.lock();
+            if (store) self->withdrew(node, answer, end);
+        },
+        desk_.wire.until());
+}
+
+void Candidacy::withdrew(std::size_t node, const redis::Answer& answer, Moment end) {
+    const Moment now = BootClock::now();
+    if (!answer.result.ok() && now < end) {
+        return desk_.wire.at(now + withdrawal_pause, [self = shared_from_this(), node, end] {
+            if (const auto store = self->desk_.store.lock()) self->withdraw_until(node, end);
+        });
+    }
+    const std::lock_guard guard(mutex_);
+    if (!answer.result.ok()) return places_[node].gives_up_withdrawal();
+    places_[node].withdrew();
 }
 
 void take_out(const Desk& desk, const Profile& profile, const Ticket& ticket, Canvass::Told told) {

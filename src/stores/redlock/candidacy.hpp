@@ -17,6 +17,7 @@
 #include "port/failure.hpp"
 #include "stores/redlock/canvass.hpp"
 #include "stores/redlock/desk.hpp"
+#include "stores/redlock/presence.hpp"
 #include "stores/redlock/quorum.hpp"
 
 namespace holdfast::inline v0::redlock {
@@ -39,7 +40,8 @@ public:
         /// Why, where too few nodes had a say.
         std::optional<Failure> failure = std::nullopt;
     };
-    /// `told` is called once; with Decision::gone when it has left meanwhile.
+    /// `told` is called once; with Decision::gone when it has left meanwhile, or before: then it
+    /// enters nowhere.
     void enter(std::chrono::milliseconds lease, Callback<void(Outcome)> told);
     /// Of one that is in, with that fence.
     void renew(const Extension& extension, std::uint64_t fence, Canvass::Told told);
@@ -49,24 +51,15 @@ public:
     const Nonce& nonce() const noexcept { return nonce_; }
 
 private:
-    /// What is known of it at one node.
-    struct Place {
-        enum class Entered : std::uint8_t { no, under_way, yes };
-        Entered entered = Entered::no;
-        /// A copy of its enter was lost, and may yet be carried out.
-        bool in_doubt = false;
-        /// It is registered there, to be called.
-        bool registered = false;
-        bool may_be_in() const noexcept { return entered != Entered::no || in_doubt; }
-    };
     using Lock = std::unique_lock<std::mutex>;
 
     void entered(std::size_t node, const redis::Answer& answer);
-    void note(Place& place, const Vote& vote, const redis::Answer& answer) const;
+    Presence::Then note(Presence& presence, const Vote& vote, const redis::Answer& answer) const;
     void wrote_back(std::size_t node, const redis::Answer& answer);
     void write_back(std::span<const std::size_t> nodes, std::uint64_t fence);
     void go_on(Lock lock);
     void give_up();
+    bool counts_too_early() const;
     std::vector<std::size_t> unanswered() const;
     void tell(Decision decision, Lock lock);
     Outcome outcome(Decision decision) const;
@@ -75,21 +68,28 @@ private:
     Failure why_too_few() const;
     void add_troubles(Failure& failure) const;
     std::string of_all(std::size_t count) const;
+    void leave(std::size_t node, Presence::Leaving how, Requests::Calls calls,
+               const std::shared_ptr<Canvass>& canvass);
     void left(std::size_t node, const redis::Answer& answer);
+    bool may_be_in() const;
     void withdraw(std::size_t node);
+    void withdraw_until(std::size_t node, Moment end);
+    void withdrew(std::size_t node, const redis::Answer& answer, Moment end);
 
     const Desk desk_;
     const std::shared_ptr<const Profile> profile_;
     const Nonce nonce_;
 
     mutable std::mutex mutex_;
-    std::vector<Place> places_;
+    std::vector<Presence> places_;  ///< at each node
+    /// Whether a node has refused the fence of the others as too far ahead of its clock.
+    bool clocks_differ_ = false;
     std::optional<Ballot> ballot_;
     std::chrono::milliseconds lease_{0};
     Moment sent_{};
-    Callback<void(Outcome)> told_;  ///< empty once it was called
-    bool has_left_ = false;
-    bool is_waited_for_ = false;  ///< who has not answered is, for a while
+    Callback<void(Outcome)> told_;    ///< empty once it was called
+    Moment left_at_ = Moment::max();  ///< when it left first
+    bool is_waited_for_ = false;      ///< who has not answered is, for a while
 };
 
 /// Takes one out of all nodes of whom nothing but that is known.

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,8 +18,8 @@
 
 namespace holdfast::inline v0::redlock {
 
-/// One of this client that contends. The nodes know of it only while it tries, or holds; its ticket
-/// has the nonce of its first try.
+/// One of this client that contends. The nodes know of it only while it tries,
+/// or holds; its ticket has the nonce of its first try.
 struct Candidate {
     using Told = Callback<void(Result<Standing>)>;
 
@@ -29,10 +30,11 @@ struct Candidate {
     std::uint64_t fence = 0;       ///< nought: it does not hold
     std::vector<Told> asked = {};  ///< for how the try ends that is under way
     bool tries = false;
-    bool has_left = false;    ///< nothing is begun any more
-    bool has_reason = false;  ///< to try again: it was called, or its time has come
-    unsigned contested = 0;   ///< how many tries in a row rivals have divided the nodes
-    Moment heard{};           ///< what the last answered try counts from
+    bool has_left = false;      ///< nothing is begun any more
+    bool is_left_over = false;  ///< it has left, and too few nodes have said so
+    bool has_reason = false;    ///< to try again: it was called, or its time has come
+    unsigned contested = 0;     ///< how many tries in a row rivals have divided the nodes
+    Moment heard{};             ///< what the last answered try counts from
 
     bool holds() const noexcept { return fence != 0; }
 };
@@ -41,6 +43,10 @@ struct Candidate {
 class Candidates {
 public:
     using Lock = std::unique_lock<std::mutex>;
+
+    explicit Candidates(std::chrono::milliseconds max_lease)
+        : kept_for_(2 * max_lease + std::chrono::minutes{1}) {}
+
     /// Locks all of them.
     Lock lock() const { return Lock(mutex_); }
 
@@ -63,9 +69,36 @@ public:
         all_.erase(nonce);
     }
 
+    /// Too few nodes have said that it has left. Whoever asked for that may ask
+    /// again.
+    void is_left_over(const Nonce& nonce, Moment now) {
+        const Lock lock(mutex_);
+        const auto found = all_.find(nonce);
+        if (found == all_.end() || std::exchange(found->second->is_left_over, true)) return;
+        left_over_.emplace_back(now, nonce);
+    }
+    /// Forgets those for whom nobody asks any more, a few at a time, and tells
+    /// who they were.
+    std::vector<Nonce> forget_left_over(Moment now) {
+        const Lock lock(mutex_);
+        std::vector<Nonce> those;
+        while (!left_over_.empty() && left_over_.front().first + kept_for_ < now &&
+               those.size() < most_at_once) {
+            those.push_back(left_over_.front().second);
+            all_.erase(those.back());
+            left_over_.pop_front();
+        }
+        return those;
+    }
+
 private:
+    static constexpr std::size_t most_at_once = 100;
+
+    /// Whoever wants one taken out goes on for two leases, and some seconds.
+    const std::chrono::nanoseconds kept_for_;
     mutable std::mutex mutex_;
     std::map<Nonce, std::shared_ptr<Candidate>> all_;
+    std::deque<std::pair<Moment, Nonce>> left_over_;
 };
 
 }  // namespace holdfast::inline v0::redlock

@@ -13,7 +13,22 @@ Heard Acquaintance::heard(std::size_t node, const redis::Answer& answer) {
     if (heard.clock) proposals_.heard(node, *heard.clock, now);
     troubles_[node].reset();
     if (!answer.result.ok()) troubles_[node] = answer.result.failure();
+    note_terms(node, heard.vote);
     return heard;
+}
+
+/// Whoever is let in or refused by others there has been asked for it. That one is gone is said
+/// without.
+void Acquaintance::note_terms(std::size_t node, const Vote& vote) {
+    const bool agrees = vote.kind == Vote::Kind::admitted || vote.kind == Vote::Kind::busy ||
+                        vote.kind == Vote::Kind::forgetful;
+    if (agrees) agreed_[node] = {};
+    if (vote.kind == Vote::Kind::disagreed) agreed_[node] = vote.after;
+}
+
+std::chrono::milliseconds Acquaintance::max_lease_of_others() const {
+    const std::lock_guard guard(mutex_);
+    return std::ranges::max(agreed_);
 }
 
 std::uint64_t Acquaintance::proposal() const {

@@ -20,7 +20,8 @@ namespace holdfast::inline v0::redlock {
 /// What one client has learnt of its nodes. Threads: all members may be called from any thread.
 class Acquaintance {
 public:
-    explicit Acquaintance(Terms terms) : proposals_(terms), troubles_(terms.nodes) {}
+    explicit Acquaintance(Terms terms)
+        : proposals_(terms), troubles_(terms.nodes), agreed_(terms.nodes) {}
 
     /// What a node has answered, and when.
     Heard heard(std::size_t node, const redis::Answer& answer);
@@ -28,11 +29,16 @@ public:
     std::uint64_t proposal() const;
     /// Why its last request was not answered; nothing when it was.
     std::optional<Failure> trouble_with(std::size_t node) const;
+    /// The longest max_lease of other clients of which a node has told, if it is not ours.
+    std::chrono::milliseconds max_lease_of_others() const;
 
 private:
+    void note_terms(std::size_t node, const Vote& vote);
+
     mutable std::mutex mutex_;
     Proposals proposals_;
     std::vector<std::optional<Failure>> troubles_;
+    std::vector<std::chrono::milliseconds> agreed_;  ///< nought: on ours, as far as is known
 };
 
 /// What everything that is under way shares of its store, which it does not keep alive.

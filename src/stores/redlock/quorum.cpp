@@ -117,11 +117,12 @@ Decision Ballot::decision(Moment now) const {
     const auto possible = count_if([this](const Node& one) { return may_store(one); });
     if (possible >= terms_.majority()) return Decision::open;
     if (has_rival_with_majority()) return Decision::held;
-    if (count(Kind::none) + count(Kind::admitted) + count(Kind::busy) >= terms_.majority() &&
-        count(Kind::busy) > 0) {
-        return Decision::contested;
-    }
-    return Decision::too_few;
+    if (count(Kind::busy) == 0) return Decision::too_few;
+    // Whether others are in the way, or there is no majority at all, those decide who may yet say.
+    const auto have_said = count(Kind::admitted) + count(Kind::busy);
+    if (have_said >= terms_.majority()) return Decision::contested;
+    const bool may_be = have_said + count(Kind::none) >= terms_.majority();
+    return may_be ? Decision::open : Decision::too_few;
 }
 
 bool Ballot::has_rival_with_majority() const {

@@ -34,13 +34,15 @@ struct Vote {
         gone,       ///< it is not in, and will not be: it has left, or its lease is over
         forgetful,  ///< the node may have forgotten leases that are not over
         ahead,      ///< the fence that it should take is too far ahead of the node's clock
+        disagreed,  ///< its clients have another max_lease
         silent,     ///< no answer came
     };
 
     Kind kind = Kind::none;
     std::uint64_t fence = 0;
-    Nonce rival = {};                    ///< of a busy node: one of those who are in
-    std::chrono::milliseconds after{0};  ///< until the rival's lease is over, or the node counts
+    Nonce rival = {};  ///< of a busy node: one of those who are in
+    /// Until the rival's lease is over, or the node counts. Where it disagrees, that max_lease.
+    std::chrono::milliseconds after{0};
 
     auto operator<=>(const Vote&) const = default;
 };

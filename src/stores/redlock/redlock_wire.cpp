@@ -88,7 +88,12 @@ void RedlockWire::turn(std::optional<Moment> until, Due& due) {
         until = first == Moment::max() ? std::nullopt : std::optional(first);
         poll_for(polled_);
     }
-    if (poll(polled_.data(), polled_.size(), poll_timeout(until)) <= 0) return;
+    const bool is_time = poll(polled_.data(), polled_.size(), poll_timeout(until)) <= 0;
+    if (is_time) {
+        // Whoever leads may go now, and the pump may have left to it what it should see to.
+        const Lock lock(mutex_);
+        return see_to_the_rest();
+    }
     if (polled_[0].revents != 0) take_interrupt();
     // Without the lock, which those who send need: a link is opened and closed by whoever leads
     // alone.
@@ -125,16 +130,13 @@ void RedlockWire::serve(Moment now, Due& due) {
 /// Two names may lead to one server, and its vote would count twice.
 void RedlockWire::look_at_run(std::size_t node, Moment now, Due& due) {
     const std::string_view run = nodes_[node]->run();
-    if (run == runs_[node] || run.empty()) return;
-    runs_[node] = run;
-    for (const auto& other : nodes_) {
-        if (other == nodes_[node] || other->run() != run) continue;
-        runs_[node].clear();
-        const Failure twice{errc::bad_configuration, Effect::none,
-                            nodes_[node]->address().shown() + ": it is the same server as " +
-                                other->address().shown() + "; each node has one vote"};
-        return nodes_[node]->refused(twice, now, due);
-    }
+    if (run.empty()) return;
+    const auto other = runs_.seen(node, run);
+    if (!other) return;
+    const Failure twice{errc::bad_configuration, Effect::none,
+                        nodes_[node]->address().shown() + ": it is the same server as " +
+                            nodes_[*other]->address().shown() + "; each node has one vote"};
+    nodes_[node]->refused(twice, now, due);
 }
 
 void RedlockWire::call_those_due(Moment now, Due& due) {

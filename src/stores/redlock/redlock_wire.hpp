@@ -19,6 +19,7 @@
 #include "stores/redis/command.hpp"
 #include "stores/redis/node.hpp"
 #include "stores/redlock/nodes.hpp"
+#include "stores/redlock/runs.hpp"
 
 namespace holdfast::inline v0::redlock {
 
@@ -73,7 +74,7 @@ private:
     mutable std::mutex mutex_;
     std::uint64_t submitted_ = 0;
     std::vector<std::unique_ptr<redis::Node>> nodes_;  ///< as the URL names them
-    std::vector<std::string> runs_;  ///< of those that were connected, when they were last
+    Runs runs_;
     std::vector<redis::Listening> listening_;
     std::multimap<Moment, Callback<void()>> alarms_;
 

@@ -1,4 +1,5 @@
 #include "stores/redlock/requests.hpp"
+#include "port/told_time.hpp"
 
 #include <utility>
 
@@ -30,6 +31,8 @@ Vote::Kind kind_of(std::int64_t number) {
             return Vote::Kind::forgetful;
         case 5:
             return Vote::Kind::ahead;
+        case 6:
+            return Vote::Kind::disagreed;
         default:
             return Vote::Kind::silent;
     }
@@ -115,8 +118,8 @@ Heard heard_in(const redis::Answer& answer) {
     }
     Heard heard{.vote = {.kind = kind_of(parts[0].integer),
                          .fence = static_cast<std::uint64_t>(parts[1].integer)},
-                .clock = std::chrono::microseconds{parts[2].integer}};
-    if (parts.size() > 3) heard.vote.after = std::chrono::milliseconds{parts[3].integer};
+                .clock = told_as<std::chrono::microseconds>(parts[2].integer)};
+    if (parts.size() > 3) heard.vote.after = told_as<std::chrono::milliseconds>(parts[3].integer);
     if (parts.size() > 4) {
         heard.vote.rival = scripted::nonce_of(parts[4].text).value_or(Nonce{});
     }

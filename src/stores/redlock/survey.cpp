@@ -1,4 +1,5 @@
 #include "stores/redlock/survey.hpp"
+#include "port/told_time.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -36,10 +37,10 @@ std::optional<Place> place_in(const std::string& resource, const redis::Reply& r
                  .owner = std::string(who),
                  .weight = static_cast<std::uint64_t>(part[1].integer),
                  .fence = number_in<std::uint64_t>(part[2].text),
-                 .lease_left = std::chrono::milliseconds{part[3].integer},
+                 .lease_left = told_as<std::chrono::milliseconds>(part[3].integer),
                  .host = std::string(host),
                  .pid = number_in<int>(pid),
-                 .age = std::chrono::milliseconds{part[4].integer}};
+                 .age = told_as<std::chrono::milliseconds>(part[4].integer)};
 }
 
 /// What so many of them say at least, or else the highest.

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "port/told_time.hpp"
 #include "stores/scripted/words.hpp"
 
 namespace holdfast::inline v0::scripted {
@@ -19,7 +20,7 @@ std::optional<std::chrono::nanoseconds> look_in(std::string_view text) {
     const char* const end = text.data() + text.size();
     const auto [stopped, error] = std::from_chars(text.data(), end, milliseconds);
     if (error != std::errc{} || stopped != end || milliseconds < 0) return std::nullopt;
-    return std::chrono::milliseconds{milliseconds};
+    return told_as<std::chrono::milliseconds>(milliseconds);
 }
 
 Standing standing_in(std::string_view words) {

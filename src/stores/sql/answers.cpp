@@ -5,6 +5,7 @@
 #include <map>
 
 #include "port/sentences.hpp"
+#include "port/told_time.hpp"
 #include "stores/scripted/words.hpp"
 
 namespace holdfast::inline v0::sql {
@@ -31,14 +32,14 @@ std::uint64_t unsigned_in(std::string_view text) {
 std::optional<std::chrono::nanoseconds> look_in(std::string_view text) {
     const auto milliseconds = number_in(text);
     if (!milliseconds || *milliseconds < 0) return std::nullopt;
-    return std::chrono::milliseconds{*milliseconds};
+    return told_as<std::chrono::milliseconds>(*milliseconds);
 }
 
 /// Of one that does not wait, in a renewal.
 std::optional<std::chrono::microseconds> clock_in(std::string_view text) {
     const auto microseconds = number_in(text);
     if (!microseconds || *microseconds <= 0) return std::nullopt;
-    return std::chrono::microseconds{*microseconds};
+    return told_as<std::chrono::microseconds>(*microseconds);
 }
 
 /// State, ticket, fence, look or clock; nothing when it says something else.
@@ -88,10 +89,10 @@ Place place_in(const std::string& resource, const Row& row) {
             .owner = owner_in(row, foreign),
             .weight = unsigned_in(row[6]),
             .fence = unsigned_in(row[7]),
-            .lease_left = std::chrono::milliseconds{number_in(row[8]).value_or(0)},
+            .lease_left = told_as<std::chrono::milliseconds>(number_in(row[8]).value_or(0)),
             .host = unescaped(row[9]).value_or(row[9]),
             .pid = static_cast<int>(number_in(row[10]).value_or(0)),
-            .age = std::chrono::milliseconds{number_in(row[11]).value_or(0)},
+            .age = told_as<std::chrono::milliseconds>(number_in(row[11]).value_or(0)),
             .foreign = foreign};
 }
 

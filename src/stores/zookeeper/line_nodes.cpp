@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
+#include <utility>
 
 #include "stores/listed/note.hpp"
 #include "stores/zookeeper/node_path.hpp"
@@ -49,6 +51,32 @@ void read_permit(std::string_view node, Neighbour& neighbour) {
     neighbour.capacity = *capacity;
 }
 
+std::uint32_t on_circle(const Neighbour& one) {
+    return static_cast<std::uint32_t>(one.order);
+}
+
+/// Numbers go round a circle. All that are there at one time are close to each other on it, so the
+/// line begins behind the widest gap: whatever somebody else has put there, and in whatever order
+/// the server lists them, all who see the same nodes see them in one order.
+void put_in_order(std::vector<Neighbour>& line) {
+    if (line.empty()) return;
+    std::ranges::sort(line, [](const Neighbour& left, const Neighbour& right) {
+        return std::pair(on_circle(left), std::string_view(left.node)) <
+               std::pair(on_circle(right), std::string_view(right.node));
+    });
+    auto first = line.begin();
+    // Of the first, to the last on the other side of nought. A line of one has a whole circle.
+    std::uint32_t widest = on_circle(line.front()) - on_circle(line.back()) - 1;
+    for (auto one = std::next(line.begin()); one != line.end(); ++one) {
+        const std::uint32_t gap = on_circle(*one) - on_circle(*std::prev(one)) - 1;
+        // Of those that have one number there is no gap between: that wraps.
+        if (on_circle(*one) == on_circle(*std::prev(one)) || gap <= widest) continue;
+        widest = gap;
+        first = one;
+    }
+    std::rotate(line.begin(), first, line.end());
+}
+
 }  // namespace
 
 std::optional<Neighbour> neighbour_of(std::string_view name) {
@@ -92,14 +120,7 @@ std::vector<Neighbour> line_in(std::string_view path, const std::vector<std::str
         neighbour->node = below(path, child);
         line.push_back(*std::move(neighbour));
     }
-    if (line.empty()) return line;
-    // Distances from any one of them: all that are there at one time are far less than half the
-    // circle apart.
-    const auto origin = static_cast<std::uint32_t>(line.front().order);
-    const auto distance = [origin](const Neighbour& one) {
-        return static_cast<std::int32_t>(static_cast<std::uint32_t>(one.order) - origin);
-    };
-    std::ranges::sort(line, {}, distance);
+    put_in_order(line);
     return line;
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "port/told_time.hpp"
 #include "stores/listed/note.hpp"
 #include "stores/zookeeper/failures.hpp"
 #include "stores/zookeeper/protocol.hpp"
@@ -162,7 +163,7 @@ private:
     static std::chrono::milliseconds since(const Stat& stat) {
         const auto now = std::chrono::system_clock::now().time_since_epoch();
         const auto age = std::chrono::floor<std::chrono::milliseconds>(now) -
-                         std::chrono::milliseconds{stat.ctime};
+                         told_as<std::chrono::milliseconds>(stat.ctime);
         return std::max(age, 0ms);
     }
 

@@ -127,6 +127,19 @@ TEST_F(Script, WhatIsPushedDuringARequestIsLookedAtAfterIt) {
     EXPECT_EQ(asked(machine, State::waiting), Do::claim);
 }
 
+TEST_F(Script, ALookThatIsDueIsNotForgottenOverAPush) {
+    auto machine = waiting_for("a");
+    pushed(machine, State::waiting);
+    pushed(machine, State::offered);
+    const auto claim = machine.resume(Acquisition::Asked{
+        Standing{.state = State::waiting, .look_again = std::chrono::seconds{1}}});
+    EXPECT_EQ(claim.what, Do::claim);
+    const auto wait =
+        machine.resume(Acquisition::Claimed{std::vector<Standing>{{.state = State::waiting}}});
+    EXPECT_EQ(wait.what, Do::wait);
+    EXPECT_EQ(wait.look_again, std::chrono::seconds{1});
+}
+
 TEST_F(Script, AWaiterThatIsGoneIsPutOut) {
     auto machine = waiting_for("a");
     pushed(machine, State::waiting);

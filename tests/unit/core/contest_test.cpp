@@ -152,6 +152,85 @@ TEST_F(AContest, TakesNothingWhenItIsStoppedBeforeItBegins) {
     EXPECT_EQ(store_->calls(), calls);
 }
 
+/// What becomes of those who ask for `b` is told when the test says so; counts their renewals.
+class LateStore final : public test::PassingStore {
+public:
+    LateStore() : PassingStore(memory::open_memory(std::string{})) {}
+
+    Pending<std::vector<Entry>> enter(std::span<const Contender> contenders) override {
+        if (contenders.front().resource != "b") return inner().enter(contenders);
+        const std::lock_guard guard(mutex_);
+        asked_.emplace_back(inner().enter(contenders).get(),
+                            std::make_shared<Flight<std::vector<Entry>>>(wire()));
+        return Pending<std::vector<Entry>>(asked_.back().second);
+    }
+    Pending<std::vector<Standing>> renew(std::span<const Ticket> tickets,
+                                         Extension extension) override {
+        for (const Ticket& one : tickets) ++(one.resource == "b" ? renewals_of_b : others_renewals);
+        return inner().renew(tickets, extension);
+    }
+    Capabilities capabilities() const override {
+        auto capabilities = PassingStore::capabilities();
+        capabilities.enter_together = false;
+        return capabilities;
+    }
+    std::size_t asked() const {
+        const std::lock_guard guard(mutex_);
+        return asked_.size();
+    }
+    /// Tells whoever asked first that it is in, and all others that they are not.
+    void answer() {
+        const std::lock_guard guard(mutex_);
+        for (auto& [result, flight] : std::exchange(asked_, {})) {
+            if (std::exchange(answered_, true)) {
+                flight->complete(Failure{errc::unreachable, Effect::none, "no"});
+            } else {
+                flight->complete(std::move(result));
+            }
+        }
+    }
+
+    std::atomic<int> renewals_of_b{0};
+    std::atomic<int> others_renewals{0};
+
+private:
+    mutable std::mutex mutex_;
+    using Entries = std::vector<Entry>;
+    std::vector<std::pair<Result<Entries>, std::shared_ptr<Flight<Entries>>>> asked_;
+    bool answered_ = false;
+};
+
+TEST(AContestOfSeveral, KeepsNothingThatIsAnsweredAfterItsEnd) {
+    const auto store = std::make_shared<LateStore>();
+    const auto context = test::client_of({.store = store});
+    const auto contender = [&](const std::string& resource) {
+        return Contender{.resource = resource,
+                         .nonce = context->next_nonce(),
+                         .owner = "somebody",
+                         .lease = 300ms};
+    };
+    std::stop_source stop;
+    std::atomic<bool> ended{false};
+    acquire_async(context,
+                  {.contenders = {contender("a"), contender("b")}, .stop = stop.get_token()},
+                  [&](const Outcome&) { ended = true; });
+    ASSERT_TRUE(await([&] { return store->asked() == 1; }));
+    const auto first = store->inner().inspect("a").get().value().front().holders.front();
+    ASSERT_TRUE(store->inner().leave(first.ticket).get().ok());
+    // By a renewal it learns of that, and ends; whoever follows it enters anew.
+    ASSERT_TRUE(await([&] { return store->asked() == 2; }));
+    stop.request_stop();
+    ASSERT_TRUE(await([&] {
+        store->answer();
+        return ended.load();
+    }));
+    const auto other = acquire(context, {.contenders = {contender("c")}}).hold;
+    const int before = store->others_renewals;
+    EXPECT_TRUE(await([&] { return store->others_renewals >= before + 3; }));
+    EXPECT_EQ(store->renewals_of_b, 0);
+    other->release();
+}
+
 TEST_F(AContest, ANonceIsNeverGivenTwice) {
     std::vector<Nonce> nonces;
     for (int i = 0; i < 1000; ++i) nonces.push_back(context_->next_nonce());

@@ -46,8 +46,8 @@ public:
         void answer_all(State state) const {
             answer(std::vector<Standing>(resources.size(), Standing{.state = state}));
         }
-        void fail(errc code = errc::unreachable) const {
-            flight->complete(Failure{code, Effect::unknown, "no"});
+        void fail(errc code = errc::unreachable, Effect effect = Effect::unknown) const {
+            flight->complete(Failure{code, effect, "no"});
         }
     };
 
@@ -271,13 +271,38 @@ TEST_F(AKeeper, RenewsTogetherAgainWhatWasAnsweredAlone) {
     EXPECT_EQ(renewals(), 4U);
 }
 
-TEST_F(AKeeper, RenewsTogetherAgainWhatAStoreDidNotAnswer) {
+TEST_F(AKeeper, RenewsTogetherAgainWhatWasNotSent) {
     const auto first = keep("a");
     const auto second = keep("b");
     pass(4s);
-    store_.renewals[0].fail(errc::unreachable);
+    store_.renewals[0].fail(errc::unreachable, Effect::none);
     pass(1s);
     EXPECT_EQ(renewals(), 2U);
+}
+
+/// Somebody may keep the row of one of them locked.
+TEST_F(AKeeper, LosesNoneButTheOneForWhichNoneOfThemIsAnswered) {
+    std::vector<std::shared_ptr<Kept>> many;
+    for (int i = 0; i < 500; ++i) many.push_back(keep("a" + std::to_string(i)));
+    std::size_t answered = 0;
+    const auto answer_all_but_one = [&] {
+        for (; answered < renewals(); ++answered) {
+            const auto& renewal = store_.renewals[answered];
+            if (std::ranges::find(renewal.resources, "a77") != renewal.resources.end()) {
+                renewal.fail(errc::unreachable);
+            } else {
+                renewal.answer_all(State::admitted);
+            }
+        }
+    };
+    // Each that is not answered takes a quarter of the lease.
+    for (int i = 0; i < 11; ++i) {
+        pass(1s);
+        if (i % 3 == 0) answer_all_but_one();
+    }
+    pass(1s);
+    EXPECT_EQ(listener_->overdue_calls, 1);
+    EXPECT_LT(renewals(), 100U);
 }
 
 TEST_F(AKeeper, LosesNoHoldForOneWhoseServerDoesNotAnswer) {
@@ -497,11 +522,33 @@ TEST_F(AKeeper, TellsTheHeirOfWhatWasOverBeforeItCame) {
     EXPECT_EQ(listener_->overdue_calls, 1);
     const auto gone = keep("b");
     renew({.state = State::gone});
-    for (const auto& kept : {overdue, gone}) {
-        const auto heir = std::make_shared<Listener>();
-        keeper_->hand_over(*kept, heir);
-        EXPECT_EQ(heir->standings, std::vector{State::gone});
-    }
+    const auto heir = std::make_shared<Listener>();
+    keeper_->hand_over(*gone, heir);
+    EXPECT_EQ(heir->standings, std::vector{State::gone});
+    EXPECT_EQ(heir->overdue_calls, 0);
+    const auto other = std::make_shared<Listener>();
+    keeper_->hand_over(*overdue, other);
+    pass(0s);
+    EXPECT_TRUE(other->standings.empty());
+    EXPECT_EQ(other->overdue_calls, 1);
+}
+
+/// A process that was stopped goes on: the answer of a renewal may be read before the telling
+/// thread runs.
+TEST_F(AKeeper, NeverTrustsAgainAHoldThatWasOver) {
+    const auto kept = keep("a");
+    keeper_->admitted(*kept, 7);
+    pass(4s);
+    ASSERT_EQ(renewals(), 1U);
+    clock_.moment += 8s;
+    const Moment over = kept->valid_until();
+    ASSERT_LE(over, clock_.now());
+    store_.renewals[0].answer({{.state = State::admitted, .fence = 7}});
+    EXPECT_EQ(kept->valid_until(), over);
+    pass(0s);
+    EXPECT_EQ(listener_->overdue_calls, 1);
+    EXPECT_TRUE(listener_->standings.empty());
+    expect_no_more_renewals();
 }
 
 TEST_F(AKeeper, OutlivesItsListeners) {

@@ -135,6 +135,20 @@ TEST_F(AnUnwaitedRelease, TellsEachOfManyWhoAskAndSendsOneLeave) {
     EXPECT_EQ(store_->leaves, 1);
 }
 
+TEST_F(AnUnwaitedRelease, TellsWhoeverAsksSecondThoughTheHoldIsGoneByThen) {
+    store_->blocks = true;
+    std::promise<void> go_on;
+    context_->renewing().post([&] { go_on.get_future().wait(); });
+    Hold hold = acquired("a");
+    hold.async_release();
+    std::promise<Released> how;
+    auto told = how.get_future();
+    std::exchange(hold, {}).async_release([&](Released released) { how.set_value(released); });
+    go_on.set_value();
+    ASSERT_EQ(told.wait_for(10s), std::future_status::ready);
+    EXPECT_EQ(told.get(), Released::in_time);
+}
+
 TEST_F(AnUnwaitedRelease, LetsWhoeverReleasesMeanwhileGoOn) {
     store_->answer = Answer::never;
     Hold hold = acquired("a");
@@ -241,6 +255,18 @@ TEST_P(AfterAnUnwaitedRelease, WhatIsAskedForAsynchronouslyComesBehindIt) {
     next();
     ASSERT_TRUE(await([&] { return left == 0; }));
     EXPECT_EQ(busy, 0);
+}
+
+TEST_P(AfterAnUnwaitedRelease, WhoeverAsksAndWaitsComesBehindItToo) {
+    const auto client = connect(url());
+    auto mutex = client.mutex("orders");
+    for (int i = 0; i < 200; ++i) {
+        std::promise<Attempt> made;
+        mutex.async_acquire(
+            [&](const std::exception_ptr&, Attempt hold) { made.set_value(std::move(hold)); });
+        { const auto hold = made.get_future().get(); }
+        ASSERT_TRUE(mutex.try_acquire());
+    }
 }
 
 TEST_P(AfterAnUnwaitedRelease, TheEndOfTheClientDoesNotLoseIt) {

@@ -91,6 +91,37 @@ TEST(AWire, IsLedByTheNextOneWhenALeaderFails) {
     EXPECT_TRUE(wire.wait(second));
 }
 
+TEST(AWire, CallsTheOthersWhenACallbackFails) {
+    Mailbox wire;
+    Wire::Waiter first;
+    std::atomic<bool> called{false};
+    wire.send([] { throw std::bad_alloc(); });
+    wire.send([&] {
+        called = true;
+        wire.signal(first);
+    });
+    EXPECT_THROW(wire.wait(first), std::bad_alloc);
+    EXPECT_TRUE(called);
+    EXPECT_TRUE(wire.wait(first));
+    Wire::Waiter second;
+    wire.send([&] { wire.signal(second); });
+    EXPECT_TRUE(wire.wait(second));
+}
+
+TEST(AWire, IsLedByItsPumpAfterACallbackFailed) {
+    Mailbox wire;
+    std::atomic<int> called{0};
+    const auto interest = wire.interest();
+    for (int i = 1; i <= 3; ++i) {
+        wire.send([] { throw std::bad_alloc(); });
+        wire.send([&] { ++called; });
+        ASSERT_TRUE(await([&] { return called == i; }));
+    }
+    Wire::Waiter waiter;
+    wire.send([&] { wire.signal(waiter); });
+    EXPECT_TRUE(wire.wait(waiter));
+}
+
 TEST(AWire, EndsAWaitAtItsTime) {
     Wire wire;
     Wire::Waiter waiter;
@@ -179,6 +210,16 @@ TEST(AWire, IsLookedAtOnceByThePumpWhenThatIsAskedForAndNobodyWaits) {
     EXPECT_GE(BootClock::now() - began, 100ms);
     mailbox.send([&] { ++called; });
     EXPECT_FALSE(await([&] { return called == 2; }, 50ms)) << "once for each time";
+}
+
+TEST(AWire, IsLookedAtByThePumpAtTheEarliestMomentThatIsAskedFor) {
+    Mailbox mailbox;
+    mailbox.make_ready();
+    std::atomic<bool> called{false};
+    mailbox.send([&] { called = true; });
+    mailbox.have_it_looked_at(10min);
+    mailbox.have_it_looked_at(1ms);
+    EXPECT_TRUE(await([&] { return called.load(); }, 5s));
 }
 
 TEST(AWire, LetsACallerTakeOverFromThePump) {

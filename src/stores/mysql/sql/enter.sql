@@ -25,7 +25,7 @@ body: BEGIN
     DECLARE seat CHAR(32) $ascii;
     IF its_end THEN START TRANSACTION; ELSEIF @holdfast_stopped THEN LEAVE body; END IF;
     WHILE line_id IS NULL DO
-        SELECT id, capacity, fairness, last_ticket, last_fence, crowd, seat_nonce,
+        SELECT id, capacity, fairness, last_ticket, last_fence, $crowd, seat_nonce,
                 IF(seat_claim_end = 0, seat_lease_end, LEAST(seat_lease_end, seat_claim_end))
             INTO line_id, line_capacity, line_fairness, line_ticket, line_fence, line_crowd, seat,
                 seat_end
@@ -126,7 +126,7 @@ body: BEGIN
         VALUES (line_id, its_nonce, new_phase, line_ticket, its_weight, COALESCE(its_fence, 0),
                 now_is + its_lease * 1000, now_is, its_client, its_owner, its_host, its_pid);
     UPDATE holdfast_lines SET capacity = its_capacity, fairness = its_fairness,
-        last_ticket = line_ticket, last_fence = line_fence, crowd = crowd + 1 WHERE id = line_id;
+        last_ticket = line_ticket, last_fence = line_fence, crowd = $crowd + 1 WHERE id = line_id;
     IF new_phase = 'admitted' THEN
         CALL holdfast_1_answer(its_end, 3, line_ticket, its_fence, -1);
     ELSE

@@ -52,7 +52,7 @@ BEGIN
     DECLARE waited, passed_on BOOLEAN DEFAULT FALSE;
     IF its_end THEN START TRANSACTION; END IF;
     read_line: LOOP
-        SELECT id, capacity, fairness, crowd, seat_nonce, seat_ticket, seat_fence, seat_lease_end,
+        SELECT id, capacity, fairness, $crowd, seat_nonce, seat_ticket, seat_fence, seat_lease_end,
                 seat_waited, IF(seat_claim_end = 0, 'admitted', 'offered')
             INTO line_id, line_capacity, line_fairness, line_crowd, seat, its_ticket, its_fence,
                 its_lease_end, waited, its_phase
@@ -124,7 +124,7 @@ BEGIN
         INSERT INTO holdfast_contenders (line, nonce, phase, lease_end, owner, host)
             VALUES (line_id, its_nonce, 'left', now_is + its_tombstone * 1000, '', '')
             ON DUPLICATE KEY UPDATE phase = phase;
-        UPDATE holdfast_lines SET crowd = crowd + 1 WHERE id = line_id;
+        UPDATE holdfast_lines SET crowd = $crowd + 1 WHERE id = line_id;
     END IF;
     IF its_end THEN COMMIT; END IF;
     IF its_phase IS NULL OR its_lease_end <= now_is THEN

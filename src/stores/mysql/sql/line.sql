@@ -12,11 +12,11 @@ INSERT INTO holdfast_lines (id, name, crowd) VALUES (UNHEX(SHA2(its_name, 256)),
 
 -- The weight of all holders. Those whose lease has ended may be left there for the next request to
 -- take out, and do not count, unless one that lives joined their place: it will take the weight
--- over.
+-- over. A weight below nothing is planted, and makes no room.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_held(
     IN in_line BINARY(32), IN now_is BIGINT, OUT held BIGINT)
 SQL SECURITY INVOKER
-SELECT COALESCE(SUM(weight), 0) INTO held FROM holdfast_contenders
+SELECT COALESCE(SUM(GREATEST(weight, 0)), 0) INTO held FROM holdfast_contenders
     WHERE line = in_line AND phase IN ('admitted', 'offered')
         AND (lease_end > now_is OR fence IN (
             SELECT fence FROM holdfast_contenders

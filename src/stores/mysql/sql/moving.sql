@@ -102,7 +102,7 @@ BEGIN
                     told = IF(nonce = asker, told, 'o'),
                     told_at = IF(nonce = asker, told_at, GREATEST(told_at + 1, now_is))
                 WHERE line = in_line AND nonce = its_nonce;
-            SET room = room - its_weight, offers = offers + 1, moved = TRUE;
+            SET room = room - GREATEST(its_weight, 0), offers = offers + 1, moved = TRUE;
             IF its_nonce <> asker THEN CALL holdfast_1_ring(its_client); END IF;
         ELSE
             SET passed = passed + 1;
@@ -165,7 +165,7 @@ body: BEGIN
     DECLARE any_overdue, any_waiting BOOLEAN;
     DECLARE asked BOOLEAN DEFAULT NOT freed;
     DECLARE held BIGINT;
-    SELECT its_capacity - COALESCE(SUM(weight), 0),
+    SELECT its_capacity - COALESCE(SUM(GREATEST(weight, 0)), 0),
             MAX(lease_end <= now_is OR (phase = 'offered' AND claim_end <= now_is)),
             EXISTS (SELECT 1 FROM holdfast_contenders WHERE line = in_line AND phase = 'waiting')
         INTO room, any_overdue, any_waiting FROM holdfast_contenders

@@ -19,6 +19,10 @@
 -- let $now = $local + 1000000 * TIMESTAMPDIFF(SECOND, NOW(), UTC_TIMESTAMP())
 -- let $ascii = CHARACTER SET ascii COLLATE ascii_bin
 
+-- How many contenders a line has at the most. Less than none is somebody else's word, and is no
+-- reason not to look for them.
+-- let $crowd = IF(crowd < 0, 1000000, crowd)
+
 -- A procedure keeps the mode of the session that makes it.
 SET SESSION sql_mode = 'STRICT_TRANS_TABLES';
 

@@ -20,7 +20,7 @@ BEGIN
             fence = seat_fence, lease_end = seat_lease_end, claim_end = seat_claim_end,
             since = seat_since, told = 'o', told_at = IF(seat_told_to = '', 0, seat_claim_end),
             serial = seat_serial;
-    UPDATE holdfast_lines SET seat_nonce = '', seat_told_to = '', crowd = crowd + 1
+    UPDATE holdfast_lines SET seat_nonce = '', seat_told_to = '', crowd = $crowd + 1
         WHERE id = in_line;
 END;
 

@@ -116,7 +116,7 @@ BEGIN
     CALL holdfast_1_read_shedlock(CONVERT(UNHEX(its_name) USING utf8mb4));
     SET now_is = $now;
     SET their_end = @holdfast_until;
-    UPDATE holdfast_lines SET capacity = 1000000000, fairness = 'b', crowd = crowd + 1
+    UPDATE holdfast_lines SET capacity = 1000000000, fairness = 'b', crowd = $crowd + 1
         WHERE id = line_id;
     IF their_end > now_is THEN
         IF @holdfast_by LIKE 'holdfast:%' THEN

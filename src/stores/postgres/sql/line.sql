@@ -31,11 +31,11 @@ END $$;
 
 -- The weight of all holders. Those whose lease has ended may be left there for the next request to
 -- take out, and do not count, unless one that lives joined their place: it will take the weight
--- over.
+-- over. A weight below nothing is planted, and makes no room.
 CREATE OR REPLACE FUNCTION holdfast_1_held(of_line bytea, now bigint) RETURNS bigint
 LANGUAGE plpgsql AS $$
 BEGIN
-    RETURN (SELECT coalesce(sum(weight), 0) FROM holdfast_contenders
+    RETURN (SELECT coalesce(sum(greatest(weight, 0)), 0) FROM holdfast_contenders
         WHERE line = of_line AND phase IN ('admitted', 'offered')
             AND (lease_end > now OR fence IN (
                 SELECT fence FROM holdfast_contenders

@@ -83,7 +83,7 @@ BEGIN
                 UPDATE holdfast_contenders SET phase = 'offered', claim_end = now + 1000000
                     WHERE line = the_line.id AND nonce = one.nonce;
             END IF;
-            room := room - one.weight;
+            room := room - greatest(one.weight, 0);
             offers := offers + 1;
             moved := true;
             IF one.nonce <> asker THEN PERFORM holdfast_1_tell(one, 'o'); END IF;
@@ -133,7 +133,7 @@ DECLARE
     any_overdue boolean;
     any_waiting boolean;
 BEGIN
-    SELECT the_line.capacity - coalesce(sum(weight), 0),
+    SELECT the_line.capacity - coalesce(sum(greatest(weight, 0)), 0),
             bool_or(lease_end <= now OR (phase = 'offered' AND claim_end <= now)),
             EXISTS (SELECT FROM holdfast_contenders
                     WHERE line = the_line.id AND phase = 'waiting')

@@ -4,7 +4,7 @@
 -- proposes, who it is (packed), whom to call when it should try again ('' for nobody) and until
 -- when that waits, in milliseconds from now.
 -- Answers vote, fence, clock; of a node that is busy or forgetful for how many milliseconds, and of
--- a busy one the nonce of somebody who is in.
+-- a busy one the nonce of somebody who is in; of one whose clients have another max_lease that one.
 -- No allow-oom: without memory it is refused before it did anything.
 
 -- include ../../redis/scripts/clock.lua
@@ -18,13 +18,12 @@ local withdrawn = redis.call('ZSCORE', left_key, nonce)
 if withdrawn and tonumber(withdrawn) * 1000 > microseconds then return { GONE, 0, microseconds } end
 
 local forgetful, agreed = forgetful_until()
-if agreed then
-    return redis.error_reply('DISAGREED others have max_lease=' .. agreed .. 'ms')
-end
+if agreed then return { DISAGREED, 0, microseconds, agreed } end
 if forgetful then return { FORGETFUL, 0, microseconds, left_until(forgetful) } end
 local holders = read_holders()
 local known = holders[nonce]
 if known then
+    need_to_write_holder()
     known.lease_end = math.max(known.lease_end, microseconds + lease)
     write_holder(holders, known)
     return { ADMITTED, known.fence, microseconds }
@@ -50,10 +49,9 @@ if held + weight > capacity then
 end
 
 local fence = math.max(last_fence() + 1, microseconds, proposal)
-if fence > NEVER then return redis.error_reply('ERR the last fence is planted') end
+if fence > NEVER then return redis.error_reply('PLANTED the last fence is one that nobody was given') end
 need('SET', fence_key)
-need('HSET', holders_key)
-need('PEXPIREAT', holders_key)
+need_to_write_holder()
 local waiters = redis.call('EXISTS', called_key) == 1
 if waiters then need_calls() end
 keep_fence(fence)
@@ -61,5 +59,5 @@ write_holder(holders,
     holder(nonce, weight, fence, microseconds + lease, 0, microseconds, who))
 if waiters and caller ~= '' then redis.call('ZREM', called_key, caller) end
 -- There is room beside a reader, for the readers who wait.
-if waiters and weight < capacity then call(next_waiters()) end
+if waiters and weight < capacity then call_next() end
 return { ADMITTED, fence, microseconds }

@@ -22,21 +22,21 @@ local holders = read_holders()
 local one = holders[nonce]
 holders[nonce] = nil
 -- Mostly nobody waits, and nothing is in doubt: then one write is all.
-local somebody_waits = next_waiters()[1] ~= nil
+local may_call = somebody_waits()
 if time > 0 then
     need('ZADD', left_key)
     need('ZREMRANGEBYSCORE', left_key)
     need('PEXPIREAT', left_key)
 end
-if somebody_waits then need_calls() end
+if may_call then need_calls() end
 redis.call('HDEL', holders_key, nonce)
 if time > 0 then plant_tombstone() end
-if somebody_waits then
+if may_call then
     -- One that waited, and is not registered any more, has been called: the next one is, in its
     -- place.
     local was_called = caller ~= '' and redis.call('ZREM', called_key, caller) == 0
     local is_free = one or (was_called and next(holders) == nil)
-    if is_free and not quietly then call(next_waiters()) end
+    if is_free and not quietly then call_next() end
 end
 if not one then return { GONE, 0, microseconds } end
 return { ADMITTED, one.fence, microseconds }

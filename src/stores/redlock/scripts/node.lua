@@ -22,7 +22,7 @@
 local holders_key, fence_key, left_key, called_key, marker_key = unpack(KEYS)
 local run, max_lease = ARGV[1], ARGV[2] * 1000
 
-local ADMITTED, BUSY, GONE, FORGETFUL, AHEAD = 1, 2, 3, 4, 5
+local ADMITTED, BUSY, GONE, FORGETFUL, AHEAD, DISAGREED = 1, 2, 3, 4, 5, 6
 -- 2^53 - 1, the highest fence.
 local NEVER = 9007199254740991
 -- So long after its own time a fence is kept: from then on the clock alone makes the next larger.
@@ -39,17 +39,20 @@ end
 
 -- When the last lease is over that this run may have forgotten; nothing when it is. A run that is
 -- new here knows of nothing that was before it, whatever its keys say. And the max_lease that others
--- have agreed on, if it is another one: with a shorter one this node would count too early.
+-- have agreed on, if it is another one: with a shorter one this node would count too early. That
+-- outlives a restart: what the node has forgotten may have been as long.
 local function forgetful_until()
     local its_run, since, agreed =
         string.match(redis.call('GET', marker_key) or '', '^(%x+) (%d+) ?(%d*)$')
-    if its_run ~= run or agreed == '' then
-        since = its_run == run and since or clock
-        agreed = ARGV[2]
+    -- Since a moment that is to come: the clock was set back since.
+    local is_new = its_run ~= run or tonumber(since) > microseconds
+    if is_new or agreed == '' then
+        since = is_new and clock or since
+        if not agreed or agreed == '' then agreed = ARGV[2] end
         redis.call('SET', marker_key, run .. ' ' .. since .. ' ' .. agreed)
     end
     local ends = since + max_lease
-    return ends > microseconds and ends or nil, agreed ~= ARGV[2] and agreed or nil
+    return ends > microseconds and ends or nil, agreed ~= ARGV[2] and tonumber(agreed) or nil
 end
 
 local function holder(nonce, weight, fence, lease_end, serial, since, who)
@@ -59,28 +62,51 @@ local function holder(nonce, weight, fence, lease_end, serial, since, who)
     }
 end
 
+-- Those whose lease is over, as they were read; some of them at the most, for there may be many.
+local over, MOST_OVER = {}, 1000
+
 -- All whose lease is not over.
 local function read_holders()
     local found, fields = {}, redis.call('HGETALL', holders_key)
     for i = 1, #fields, 2 do
         local one = holder(fields[i], cmsgpack.unpack(fields[i + 1]))
+<<<<<<< HEAD
+        if one.lease_end > microseconds then
+            found[one.nonce] = one
+        elseif #over < MOST_OVER then
+            over[#over + 1] = one.nonce
+        end
+=======
+        -- Somebody else's, which would let in more than there is room for.
+        if not (one.weight >= 0) then error({ err = 'WRONGTYPE this is no holder of holdfast' }) end
         if one.lease_end > microseconds then found[one.nonce] = one end
+>>>>>>> e18fdd2a076089814b6c8a86d8e71d8dd4b4f8ff
     end
     return found
 end
 
--- Puts it where it is found, until the last lease is over.
+local function need_to_write_holder()
+    need('HSET', holders_key)
+    need('PEXPIREAT', holders_key)
+    if over[1] then need('HDEL', holders_key) end
+end
+
+-- Puts it where it is found, until the last lease is over; those whose lease is over go, or the key
+-- would keep them while anybody renews.
 local function write_holder(holders, one)
     holders[one.nonce] = one
     local last = 0
     for _, other in pairs(holders) do last = math.max(last, other.lease_end) end
+    if over[1] then redis.call('HDEL', holders_key, unpack(over)) end
     redis.call('HSET', holders_key, one.nonce,
         cmsgpack.pack(one.weight, one.fence, one.lease_end, one.serial, one.since, one.who))
     redis.call('PEXPIREAT', holders_key, number(math.ceil(last / 1000)))
 end
 
+-- A planted one is as good as the highest.
 local function last_fence()
-    return tonumber(redis.call('GET', fence_key) or 0) or NEVER
+    local last = tonumber(redis.call('GET', fence_key) or 0)
+    return last and last < NEVER and last or NEVER
 end
 
 local function keep_fence(fence)
@@ -92,11 +118,17 @@ end
 -- first is to try at once, and each of the others so many milliseconds later than the one before it,
 -- for that may be dead. All at once would divide the nodes between them.
 local MOST_CALLS, APART = 4, 25
+-- So many are looked at for that: those whom nobody hears may all be of one client that is dead.
+local MOST_LOOKED_AT = 128
 
--- Those who have waited longest of those who still do.
-local function next_waiters()
+-- Those who have waited longest of those who still do, so many at most.
+local function next_waiters(most)
     local now = number(math.floor(microseconds / 1000))
-    return redis.call('ZRANGE', called_key, '(' .. now, '+inf', 'BYSCORE', 'LIMIT', 0, MOST_CALLS)
+    return redis.call('ZRANGE', called_key, '(' .. now, '+inf', 'BYSCORE', 'LIMIT', 0, most)
+end
+
+local function somebody_waits()
+    return next_waiters(1)[1] ~= nil
 end
 
 local function need_calls()
@@ -104,15 +136,22 @@ local function need_calls()
     need('ZREMRANGEBYSCORE', called_key)
 end
 
--- A call is for once: who is refused again is registered again. An ACL may forbid the channel: then
--- they find out when they look.
-local function call(waiters)
+-- Answers whether it may have been heard. An ACL may forbid the channel: then they find out when they
+-- look.
+local function publish(waiter, call)
+    local client, its_nonce = string.match(waiter, '^(%x+) (%x+)$')
+    return client and redis.pcall('PUBLISH', 'holdfast:' .. client, its_nonce .. call) ~= 0
+end
+
+-- A call is for once: who is refused again is registered again, and who listens again looks.
+local function call_next()
     redis.call('ZREMRANGEBYSCORE', called_key, '-inf', number(math.floor(microseconds / 1000)))
-    for rank, one in ipairs(waiters) do
-        local client, its_nonce = string.match(one, '^(%x+) (%x+)$')
-        local call = rank == 1 and ' o' or ' w ' .. number((rank - 1) * APART)
+    local called = 0
+    for _, one in ipairs(next_waiters(MOST_LOOKED_AT)) do
         redis.call('ZREM', called_key, one)
-        if client then redis.pcall('PUBLISH', 'holdfast:' .. client, its_nonce .. call) end
+        local call = called == 0 and ' o' or ' w ' .. number(called * APART)
+        if publish(one, call) then called = called + 1 end
+        if called == MOST_CALLS then return end
     end
 end
 

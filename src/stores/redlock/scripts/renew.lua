@@ -13,11 +13,11 @@ local nonce, lease, serial, fence = ARGV[3], ARGV[4] * 1000, tonumber(ARGV[5]), 
 local holders = read_holders()
 local one = holders[nonce]
 if not one then return { GONE, 0, microseconds } end
-if is_ahead(fence, max_lease) then return { AHEAD, 0, microseconds } end
+-- What is stored here already was not ahead then: the clock was set back.
+if fence > last_fence() and is_ahead(fence, max_lease) then return { AHEAD, 0, microseconds } end
 if serial >= one.serial then
     need('SET', fence_key)
-    need('HSET', holders_key)
-    need('PEXPIREAT', holders_key)
+    need_to_write_holder()
     one.serial, one.fence, one.lease_end = serial, fence, microseconds + lease
     if fence > last_fence() then keep_fence(fence) end
     write_holder(holders, one)

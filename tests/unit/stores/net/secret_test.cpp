@@ -6,6 +6,7 @@
 namespace holdfast::test {
 namespace {
 
+using net::quotable;
 using net::without_secret;
 
 TEST(Secret, IsCutOutWhereverItStands) {
@@ -33,6 +34,16 @@ TEST(Secret, ThatIsNoneLeavesTheTextAsItIs) {
     EXPECT_EQ(without_secret("it answered: hello", ""), "it answered: hello");
     EXPECT_EQ(without_secret("", "hunter2!"), "");
     EXPECT_EQ(without_secret("hunt", "hunter2!"), "hunt");
+}
+
+TEST(Quotation, IsOnOneLineAndOfALengthThatOneReads) {
+    EXPECT_EQ(quotable("the key 'or\xc3\xa9'"), "the key 'or\xc3\xa9'");
+    EXPECT_EQ(quotable(std::string("a\0b\x1b[2J\n\x7f", 9)), "a\\x00b\\x1b[2J\\x0a\\x7f");
+    EXPECT_EQ(quotable(std::string(300, 'x')), std::string(300, 'x'));
+    EXPECT_EQ(quotable(std::string(1'000'000, 'x')), std::string(300, 'x') + "...");
+    EXPECT_EQ(quotable(std::string(299, 'x') + "\xc3\xa9."), std::string(299, 'x') + "...");
+    EXPECT_EQ(without_secret("a\nb" + std::string(1000, 'x'), "secret"),
+              "a\\x0ab" + std::string(297, 'x') + "...");
 }
 
 }  // namespace

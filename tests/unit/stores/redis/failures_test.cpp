@@ -48,6 +48,24 @@ TEST(AServersError, HasAMeaning) {
     }
 }
 
+TEST(AServersError, InAScriptOfOursTellsThatSomebodyElseWroteThere) {
+    for (const auto* const error :
+         {"ERR user_function:272: attempt to compare number with nil script: holdfast_7b, on "
+          "@user_function:272.",
+          "ERR invalid expire time in 'set' command script: 4e30, on @user_script:483."}) {
+        const Failure failure = failure_of(error, here);
+        EXPECT_EQ(failure.code, errc::corrupt) << error;
+        EXPECT_EQ(failure.effect, Effect::unknown) << error;
+        EXPECT_THAT(failure.sentence, HasSubstr("not written by holdfast"));
+    }
+    for (const auto* const error :
+         {"ERR Script attempted to access a non local key in a cluster node script: 4e30, on "
+          "@user_script:4.",
+          "ERR Unknown Redis command called from script script: 4e30, on @user_script:4."}) {
+        EXPECT_EQ(failure_of(error, here).code, errc::unreachable) << error;
+    }
+}
+
 TEST(AServersError, WithoutAMeaningMayHaveHadAnEffect) {
     for (const auto* const error : {"ERR something", "WRONGTYPES", "", "noauth"}) {
         const Failure failure = failure_of(error, here);

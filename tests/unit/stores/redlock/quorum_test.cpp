@@ -147,6 +147,20 @@ TEST(ABallot, TellsNodesThatDoNotCountFromRivals) {
     EXPECT_EQ(silent.count(Kind::silent), 2U);
 }
 
+/// One that waits is told that there is no majority, and not for ever that others are in its way.
+TEST(ABallot, TellsRivalsFromNodesThatAreAwayWhenAMajorityHasSaid) {
+    const Vote silent{.kind = Kind::silent};
+    Ballot ballot = ballot_of(three, {busy(1), silent});
+    EXPECT_EQ(ballot.decision(sent), Decision::open);
+    ballot.entered(2, silent);
+    EXPECT_EQ(ballot.decision(sent), Decision::too_few);
+    ballot = ballot_of(three, {busy(1), silent, busy(2)});
+    EXPECT_EQ(ballot.decision(sent), Decision::contested);
+    EXPECT_EQ(ballot_of(five, {busy(1), busy(2), silent, silent}).decision(sent), Decision::open);
+    EXPECT_EQ(ballot_of(five, {busy(1), busy(2), silent, silent, admitted(7)}).decision(sent),
+              Decision::contested);
+}
+
 TEST(ABallot, KnowsWhenEnoughNodesWillBeFree) {
     EXPECT_EQ(ballot_of(five, {busy(1, 4s), busy(1, 2s), busy(1, 3s)}).until_free(), 4s);
     EXPECT_EQ(ballot_of(five, {busy(1, 4s), busy(1, 2s), busy(1, 3s), busy(1, 9s)}).until_free(),

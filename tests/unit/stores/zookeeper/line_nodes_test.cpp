@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace holdfast::zookeeper {
 namespace {
 
@@ -82,6 +84,28 @@ TEST(LineNodes, AreInOrderAlsoWhereTheSequenceWraps) {
               (std::vector<std::int64_t>{2147483646, 2147483647, -2147483647 - 1, -2147483647}));
     EXPECT_EQ(order_of({"a-lock-0000000000", "b-lock--000000001", "c-lock-0000000001"}),
               (std::vector<std::int64_t>{-1, 0, 1}));
+}
+
+/// Else two clients that see the same nodes might each take itself for the first.
+TEST(LineNodes, AreInOneOrderHoweverTheyAreListedAndWhateverIsPlantedAmongThem) {
+    for (const char* const planted :
+         {"p-lock--2147483643", "p-lock--2147483642", "p-lock-2147483647", "p-lock--2147483648",
+          "p-lock-0000000006", "p-lock-0000000005", "p-lock--000000001"}) {
+        std::vector<std::string> children{"a-lock-0000000005", "b-lock-0000000006",
+                                          "c-lock-0000000007", planted};
+        std::ranges::sort(children);
+        const auto order = order_of(children);
+        const auto ours = [](const std::vector<Neighbour>& line) {
+            std::string letters;
+            for (const Neighbour& one : line) letters += one.node.substr(1, 1);
+            std::erase(letters, 'p');
+            return letters;
+        };
+        do {
+            EXPECT_EQ(order_of(children), order) << planted;
+            EXPECT_EQ(ours(line_in("", children)), "abc") << planted;
+        } while (std::ranges::next_permutation(children).found);
+    }
 }
 
 }  // namespace

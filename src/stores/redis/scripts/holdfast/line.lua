@@ -8,6 +8,18 @@
 -- Phases are words, and the moment is a field: a local from outside makes each function that uses
 -- it dearer to define.
 
+-- What stands there was written by somebody else.
+local function refuse()
+    error({ err = 'WRONGTYPE this is no line of holdfast' })
+end
+
+-- A weight, or how many there are. With less than nothing more would be let in than there is room
+-- for.
+local function amount(number)
+    if type(number) ~= 'number' or not (number >= 0) then refuse() end
+    return number
+end
+
 -- A contender's phase is one of
 --   admitted
 --   offered   its place is reserved until the claim ends
@@ -21,7 +33,7 @@ local function contender(nonce, home, phase, ticket, weight, fence, lease_end, c
         home = home, -- the key that it is stored in
         phase = phase,
         ticket = ticket,
-        weight = weight, -- 0 of one that joined another's hold
+        weight = amount(weight), -- 0 of one that joined another's hold
         fence = fence,
         lease_end = lease_end,
         claim_end = claim_end,
@@ -62,11 +74,11 @@ local function line_of(keys, capacity, fairness, held, waiting, holders, joined,
         tellings = {}, -- whom to tell
         capacity = capacity,
         fairness = fairness, -- 'f' or 'b'
-        held = held, -- the weight of all holders
-        waiting = waiting, -- the weight of all waiters but the lapsed
-        holders = holders,
-        joined = joined, -- how many of the holders share another one's place
-        waiters = waiters,
+        held = amount(held), -- the weight of all holders
+        waiting = amount(waiting), -- the weight of all waiters but the lapsed
+        holders = amount(holders),
+        joined = amount(joined), -- how many of the holders share another one's place
+        waiters = amount(waiters),
         placed = 0, -- how many of the waiters are in the order
         next_ticket = next_ticket,
         earliest_end = earliest_end, -- no holder's lease or claim ends before this
@@ -185,7 +197,7 @@ local function line_at(keys, stored)
     local form = string.sub(stored, 1, 1)
     if form == 'q' then return lone_at(keys, stored) end
     if form == 'l' then return full_at(keys, stored) end
-    error({ err = 'WRONGTYPE this is no line of holdfast' })
+    refuse()
 end
 
 -- Finds those of the nonces that are holders in the crowd.

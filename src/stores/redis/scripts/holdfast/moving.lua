@@ -261,7 +261,7 @@ local function overdue_holders(line)
     local overdue, earliest_end, held, holders = {}, NEVER, 0, 0
     local function stays(phase, weight, lease_end, claim_end)
         earliest_end = math.min(earliest_end, lease_end, phase == 'offered' and claim_end or NEVER)
-        held, holders = held + weight, holders + 1
+        held, holders = held + amount(weight), holders + 1
     end
     each_unknown_holder(line, function(nonce, value)
         local _, phase, _, weight, _, lease_end, claim_end = cmsgpack.unpack_limit(value, 6)

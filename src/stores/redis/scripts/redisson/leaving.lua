@@ -44,7 +44,7 @@ local MOST_LEASES = 500
 -- have on it lives on.
 local function remove(lock, hold)
     local fields = redis.call('HLEN', lock.name)
-    for read = 1, hold.mode == 'r' and hold.count or 0 do
+    for read = 1, hold.mode == 'r' and math.min(hold.count, MOST_READS) or 0 do
         redis.call('DEL', timeout_key(lock, hold.owner, read))
     end
     if hold.mode == 'x' or fields == 2 then return delete(lock, hold) end

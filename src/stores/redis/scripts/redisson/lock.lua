@@ -25,11 +25,15 @@ local function timeout_key(lock, owner, i)
     return lock.tag .. ':' .. owner .. ':rwlock_timeout:' .. i
 end
 
+-- So many leases of one owner are looked at, and prolonged: anybody may have written how often it
+-- reads, any number, and the server does nothing else meanwhile.
+local MOST_READS = 64
+
 -- The longest lease of an owner's reads; 0 when all are over. Its field on the lock does not tell,
 -- for that of a dead reader stays.
 local function read_lease_left(lock, owner, count)
     local longest = 0
-    for read = 1, count do
+    for read = 1, math.min(count, MOST_READS) do
         longest = math.max(longest, redis.call('PTTL', timeout_key(lock, owner, read)))
     end
     return longest

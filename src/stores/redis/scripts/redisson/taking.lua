@@ -72,11 +72,11 @@ local function judge(name, contender)
     return verdict
 end
 
--- Leases `count` reads of an owner. Whichever of them leaves takes the last key away, as Redisson
+-- Leases `count` reads of an owner, and no more than MOST_READS. Whichever of them leaves takes the last key away, as Redisson
 -- does: so an earlier key's lease is never shorter than a later one's, and only one that is alone
 -- may be cut short.
 local function lease_reads(lock, owner, count, lease, alone)
-    for read = 1, count do
+    for read = 1, math.min(count, MOST_READS) do
         local key = timeout_key(lock, owner, read)
         if alone or redis.call('PTTL', key) < tonumber(lease) then
             redis.call('SET', key, '1', 'PX', lease)

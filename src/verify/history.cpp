@@ -1,19 +1,36 @@
-#include "chaos/history.hpp"
+#include "verify/history.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <ctime>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
-namespace holdfast::chaos {
+namespace holdfast::verify {
 
 namespace {
+
+/// Each by its number.
+constexpr std::array<std::string_view, 6> words_for_endings{"unknown", "released", "busy",
+                                                            "failed",  "overdue",  "ended"};
+
+std::string word_for(Ending ending) {
+    return std::string(words_for_endings.at(static_cast<std::size_t>(ending)));
+}
+
+Ending ending_of(std::string_view word) {
+    const auto* const found = std::ranges::find(words_for_endings, word);
+    if (found == words_for_endings.end()) return Ending::unknown;
+    return static_cast<Ending>(found - words_for_endings.begin());
+}
 
 /// One journal, line by line.
 class Reading {
@@ -52,14 +69,18 @@ private:
         if (verb == "asked") {
             visit.who = who;
             visit.asked = at;
-            words >> visit.resource >> visit.weight >> visit.capacity >> visit.lease;
+            words >> visit.resource >> visit.weight >> visit.capacity >> visit.lease >>
+                visit.patience;
         } else if (verb == "admitted") {
             visit.admitted = visit.trusted = at;
             words >> visit.fence;
         } else if (verb == "trusted") {
             visit.trusted = at;
         } else if (verb == "ended") {
+            std::string ending;
+            words >> ending;
             visit.ended = at;
+            visit.ending = ending_of(ending);
         }
     }
 
@@ -83,10 +104,20 @@ std::string told(const char* verb, Instant at, const Visit& visit) {
 
 }  // namespace
 
+std::string client_of(const Visit& visit) {
+    return visit.who.substr(0, visit.who.find('/'));
+}
+
 Instant now() {
     timespec time{};
     clock_gettime(CLOCK_BOOTTIME, &time);
     return Instant{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+void History::append(History other) {
+    std::ranges::move(other.visits, std::back_inserter(visits));
+    std::ranges::move(other.complaints, std::back_inserter(complaints));
+    std::ranges::move(other.failures, std::back_inserter(failures));
 }
 
 Journal::Journal(const std::filesystem::path& file)
@@ -101,7 +132,7 @@ Journal::~Journal() {
 void Journal::asked(const Visit& visit) {
     write(told("asked", visit.asked, visit) + " " + visit.resource + " " +
           std::to_string(visit.weight) + " " + std::to_string(visit.capacity) + " " +
-          std::to_string(visit.lease));
+          std::to_string(visit.lease) + " " + std::to_string(visit.patience));
 }
 
 void Journal::admitted(const Visit& visit) {
@@ -113,7 +144,7 @@ void Journal::trusted(const Visit& visit) {
 }
 
 void Journal::ended(const Visit& visit) {
-    write(told("ended", visit.ended, visit));
+    write(told("ended", visit.ended, visit) + " " + word_for(visit.ending));
 }
 
 void Journal::complain(const std::string& what) {
@@ -133,13 +164,19 @@ void Journal::write(const std::string& line) {
     }
 }
 
-History read_history(const std::filesystem::path& folder) {
+History read_history(std::span<const std::filesystem::path> journals) {
     History history;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-        read_journal(entry.path(), history);
-    }
+    for (const auto& journal : journals) read_journal(journal, history);
     std::ranges::sort(history.visits, {}, &Visit::asked);
     return history;
 }
 
-}  // namespace holdfast::chaos
+History read_history(const std::filesystem::path& folder) {
+    std::vector<std::filesystem::path> journals;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        journals.push_back(entry.path());
+    }
+    return read_history(journals);
+}
+
+}  // namespace holdfast::verify

@@ -4,12 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "chaos/history.hpp"
-#include "chaos/site.hpp"
+#include "verify/history.hpp"
 
 /// What is wrong with a history. Each is a pure function, tested with histories that are known to
-/// be bad (checkers_test.cpp).
-namespace holdfast::chaos {
+/// be bad (tests/unit/verify).
+namespace holdfast::verify {
 
 struct Violation {
     Instant at = 0;
@@ -19,6 +18,8 @@ struct Violation {
     bool fenced = false;
     /// Whoever was overtaken learned of it within its lease.
     bool told_in_time = true;
+    std::string resource = {};
+    std::vector<std::string> who = {};  ///< the visits that it is about
 };
 
 /// More weight than there is, trusted by its holders at one moment. Mutex, read-write lock and
@@ -42,6 +43,15 @@ std::vector<Violation> idle_while_waited_for(std::span<const Visit> visits, Inst
 std::vector<Violation> unexpected_failures(std::span<const Failure> failures,
                                            std::span<const int> expected);
 
+/// A row of the table of faults in a store's page by which two may hold for a while.
+struct Excused {
+    std::string row = {};      ///< empty: nothing excuses that two hold
+    bool told_apart = true;    ///< by their fences
+    bool told_in_time = true;  ///< whoever is overtaken learns of it within its lease
+
+    bool excuses() const { return !row.empty(); }
+};
+
 /// A time in which, by a fault and what the store's page says of it, more than one may hold.
 struct Excuse {
     Instant begin = 0;
@@ -52,4 +62,4 @@ struct Excuse {
 /// that their fences tell apart and whose earlier holders were told in time.
 std::vector<Violation> unexcused(std::span<const Violation> found, std::span<const Excuse> excuses);
 
-}  // namespace holdfast::chaos
+}  // namespace holdfast::verify

@@ -1,10 +1,11 @@
-#include "chaos/checkers.hpp"
+#include "verify/checkers.hpp"
 
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
-namespace holdfast::chaos {
+namespace holdfast::verify {
 
 namespace {
 
@@ -19,8 +20,35 @@ std::map<std::string, OfOneResource> admitted_by_resource(std::span<const Visit>
 }
 
 std::string description_of(const Visit& visit) {
-    return visit.who + " (fence " + std::to_string(visit.fence) + ", trusted from " +
-           std::to_string(visit.admitted) + " to " + std::to_string(visit.trusted) + ")";
+    return visit.who + " (fence " + std::to_string(visit.fence) + ")";
+}
+
+std::string milliseconds_in(Instant time) {
+    constexpr Instant microsecond = 1000;
+    std::string digits = std::to_string(time / microsecond);
+    digits.insert(0, digits.size() < 4 ? 4 - digits.size() : 0, '0');
+    return digits.insert(digits.size() - 3, ".") + " ms";
+}
+
+Violation about(const Visit& visit, std::string what) {
+    return {.at = visit.admitted != 0 ? visit.admitted : visit.asked,
+            .what = visit.resource + ": " + std::move(what),
+            .resource = visit.resource,
+            .who = {visit.who}};
+}
+
+Violation about(const Visit& visit, const std::string& happened, const Visit& other) {
+    Violation found =
+        about(visit, description_of(visit) + " " + happened + " " + description_of(other));
+    found.who.push_back(other.who);
+    return found;
+}
+
+/// Whether their fences tell who came first. It may be the other one than who saw it first, where
+/// both asked at one time.
+bool are_in_order(const Visit& first, const Visit& next) {
+    if (first.fence < next.fence) return true;
+    return first.fence > next.fence && next.asked < first.admitted;
 }
 
 /// Those who trust their holds, in the order in which they came.
@@ -36,12 +64,14 @@ public:
 
 private:
     Violation violation(const Visit& newcomer) const {
-        Violation met{.at = newcomer.admitted,
-                      .what = newcomer.resource + ": " + description_of(newcomer) + " beside",
-                      .fenced = true};
+        Violation met = about(newcomer, description_of(newcomer) + " was in beside");
+        met.fenced = true;
         for (const Visit* one : visits_) {
-            met.what += " " + description_of(*one);
-            if (one->fence >= newcomer.fence) met.fenced = false;
+            met.what += (met.who.size() > 1 ? ", " : " ") + description_of(*one) +
+                        ", who trusted its hold for " +
+                        milliseconds_in(one->trusted - newcomer.admitted) + " more";
+            met.who.push_back(one->who);
+            if (!are_in_order(*one, newcomer)) met.fenced = false;
             if (one->trusted > newcomer.admitted + one->lease) met.told_in_time = false;
         }
         if (!met.told_in_time) met.what += ", told too late";
@@ -49,6 +79,44 @@ private:
     }
 
     OfOneResource visits_;
+};
+
+/// Those who held one resource, in the order in which they came.
+class Holders {
+public:
+    Holders() = default;
+    explicit Holders(OfOneResource visits) : visits_(std::move(visits)) {
+        std::ranges::sort(visits_, {}, &Visit::admitted);
+        Instant latest = 0;
+        for (const Visit* one : visits_) {
+            latest = std::max(latest, one->trusted);
+            trusted_until_.push_back(latest);
+        }
+    }
+
+    /// How long nobody held it at a stretch while this one waited.
+    Instant longest_without(const Visit& visit) const {
+        const Instant got_in = visit.was_admitted() ? visit.admitted : visit.ended;
+        Instant idle_since = visit.asked;
+        Instant longest = 0;
+        for (std::size_t i = first_after(visit.asked); i < visits_.size(); ++i) {
+            const Visit* one = visits_[i];
+            if (one->admitted >= got_in) break;
+            longest = std::max(longest, one->admitted - idle_since);
+            idle_since = std::max(idle_since, one->trusted);
+        }
+        return std::max(longest, got_in - idle_since);
+    }
+
+private:
+    /// None before that one held it then: a history is long, and is not to be read once for each.
+    std::size_t first_after(Instant asked) const {
+        const auto found = std::ranges::lower_bound(trusted_until_, asked);
+        return static_cast<std::size_t>(found - trusted_until_.begin());
+    }
+
+    OfOneResource visits_;
+    std::vector<Instant> trusted_until_;  ///< by it and all before it
 };
 
 }  // namespace
@@ -77,8 +145,7 @@ std::vector<Violation> fences_that_fell(std::span<const Visit> visits) {
                 if (highest == nullptr || (*earlier)->fence > highest->fence) highest = *earlier;
             }
             if (highest == nullptr || visit->fence > highest->fence) continue;
-            found.push_back({visit->admitted, resource + ": " + description_of(*visit) +
-                                                  " came after " + description_of(*highest)});
+            found.push_back(about(*visit, "came after", *highest));
         }
     }
     return found;
@@ -91,8 +158,7 @@ std::vector<Violation> fences_given_twice(std::span<const Visit> visits) {
         for (const Visit* visit : admitted) {
             const auto [at, is_new] = holders.emplace(visit->fence, visit);
             if (is_new) continue;
-            found.push_back({visit->admitted, resource + ": " + description_of(*visit) + " and " +
-                                                  description_of(*at->second)});
+            found.push_back(about(*visit, "has the fence of", *at->second));
         }
     }
     return found;
@@ -103,32 +169,23 @@ std::vector<Violation> waits_without_end(std::span<const Visit> visits,
     const std::set<std::string> gone(killed.begin(), killed.end());
     std::vector<Violation> found;
     for (const Visit& visit : visits) {
-        if (visit.ended != 0 || gone.contains(visit.who.substr(0, visit.who.find('/')))) continue;
-        found.push_back({visit.asked, visit.resource + ": " + visit.who + " heard nothing"});
+        if (visit.ended != 0 || gone.contains(client_of(visit))) continue;
+        found.push_back(about(visit, visit.who + " heard nothing more"));
     }
     return found;
 }
 
 std::vector<Violation> idle_while_waited_for(std::span<const Visit> visits, Instant at_most) {
-    auto holders = admitted_by_resource(visits);
-    for (auto& [resource, admitted] : holders) {
-        std::ranges::sort(admitted, {}, &Visit::admitted);
+    std::map<std::string, Holders> holders;
+    for (auto& [resource, admitted] : admitted_by_resource(visits)) {
+        holders.emplace(resource, std::move(admitted));
     }
     std::vector<Violation> found;
     for (const Visit& visit : visits) {
-        const Instant got_in = visit.was_admitted() ? visit.admitted : visit.ended;
-        Instant idle_since = visit.asked;
-        Instant longest = 0;
-        for (const Visit* one : holders[visit.resource]) {
-            if (one->trusted < visit.asked) continue;
-            if (one->admitted >= got_in) break;
-            longest = std::max(longest, one->admitted - idle_since);
-            idle_since = std::max(idle_since, one->trusted);
-        }
-        longest = std::max(longest, got_in - idle_since);
+        const Instant longest = holders[visit.resource].longest_without(visit);
         if (longest <= at_most) continue;
-        found.push_back({visit.asked, visit.resource + ": " + visit.who + " waited while nobody" +
-                                          " held it for " + std::to_string(longest)});
+        found.push_back(about(
+            visit, visit.who + " waited while nobody held it for " + milliseconds_in(longest)));
     }
     return found;
 }
@@ -156,4 +213,4 @@ std::vector<Violation> unexcused(std::span<const Violation> found,
     return left;
 }
 
-}  // namespace holdfast::chaos
+}  // namespace holdfast::verify

@@ -1,4 +1,4 @@
-#include "chaos/checkers.hpp"
+#include "verify/checkers.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "support/temporary_folder.hpp"
 
 /// Histories that are known to be bad are found bad, and good ones good.
-namespace holdfast::chaos {
+namespace holdfast::verify {
 namespace {
 
 constexpr std::uint64_t all = 1'000'000'000;
@@ -39,10 +39,22 @@ TEST(Overlaps, TwoThatHoldAMutexAtOnceAreFound) {
     ASSERT_EQ(found.size(), 1U);
     EXPECT_EQ(found[0].at, 20);
     EXPECT_TRUE(found[0].fenced);
+    EXPECT_EQ(found[0].who, (std::vector<std::string>{"b", "a"}));
+    EXPECT_EQ(found[0].what,
+              "orders: b (fence 2) was in beside a (fence 1), who trusted its hold for 0.000 ms "
+              "more");
 }
 
 TEST(Overlaps, OneThatWasMetByAHolderWithASmallerFenceIsNotToldApart) {
     const std::vector<Visit> visits{visit("a", 2, 10, 25), visit("b", 1, 20, 30)};
+    EXPECT_FALSE(overlaps(visits).at(0).fenced);
+}
+
+TEST(Overlaps, TwoThatAskedAtOneTimeAreToldApartByEitherOrder) {
+    std::vector<Visit> visits{visit("a", 2, 10, 25), visit("b", 1, 20, 30)};
+    visits[1].asked = 9;
+    EXPECT_TRUE(overlaps(visits).at(0).fenced);
+    visits[1].fence = 2;
     EXPECT_FALSE(overlaps(visits).at(0).fenced);
 }
 
@@ -152,6 +164,8 @@ TEST(Failures, OnesThatNoFaultCausesAreFound) {
 TEST(Journals, AreReadAsTheyWereWritten) {
     const test::TemporaryFolder folder;
     Visit written = visit("17/1", 7, 10, 20);
+    written.patience = -1;
+    written.ending = Ending::overdue;
     {
         Journal journal(folder.path() / "17");
         journal.asked(written);
@@ -170,6 +184,9 @@ TEST(Journals, AreReadAsTheyWereWritten) {
     EXPECT_EQ(read.capacity, all);
     EXPECT_EQ(read.trusted, 20);
     EXPECT_EQ(read.ended, 21);
+    EXPECT_EQ(read.lease, lease);
+    EXPECT_EQ(read.patience, -1);
+    EXPECT_TRUE(read.was_lost());
     ASSERT_EQ(history.complaints.size(), 1U);
     EXPECT_EQ(history.complaints[0].what, "two lines");
     ASSERT_EQ(history.failures.size(), 1U);
@@ -178,4 +195,4 @@ TEST(Journals, AreReadAsTheyWereWritten) {
 }
 
 }  // namespace
-}  // namespace holdfast::chaos
+}  // namespace holdfast::verify

@@ -1,4 +1,6 @@
+#include "core/lease.hpp"
 #include "faults/etcd_faults.hpp"
+#include "stores/open_store.hpp"
 
 /// A lease that ends, or does not, and what happens in the meantime.
 namespace holdfast::test {
@@ -56,6 +58,32 @@ TEST_F(EtcdLease, ThatWasRevokedWhileNobodyUsedItIsReplaced) {
         server_.ctl({"lease", "revoke", contender.substr(0, contender.find('-'))});
     }
     EXPECT_TRUE(mutex.acquire().held());
+}
+
+TEST_F(EtcdLease, ThatTheServerKeepsForLongerIsNotEndedWhileItsHoldIsTrusted) {
+    // In whole seconds: for two.
+    constexpr auto lease = 1100ms;
+    const auto opened = open_store(url_behind());
+    const Wire::Interest serves = opened.store->wire().interest();
+    const Contender contender{.resource = opened.prefix + "orders",
+                              .nonce = {.bytes = {std::byte{7}}},
+                              .owner = "it",
+                              .lease = lease};
+    const auto entered = opened.store->enter({&contender, 1}).get();
+    ASSERT_TRUE(entered.ok());
+    const Ticket ticket = entered.value().front().ticket;
+    proxy_.delay_replies(700ms);
+    const Moment sent = BootClock::now();
+    const auto renewed = opened.store->renew({&ticket, 1}, lease).get();
+    ASSERT_TRUE(renewed.ok());
+    proxy_.pass();
+    const Moment from = renewed.value().front().counted_from.value();
+    ASSERT_TRUE(await([&] { return BootClock::now() > sent + lease; }));
+    // Each verb takes out of line what is over.
+    const Ticket nobodys{"other", {.bytes = {std::byte{8}}}, "0 0 "};
+    ASSERT_TRUE(opened.store->standing(nobodys).get().ok());
+    ASSERT_LT(BootClock::now(), core::valid_until(from, lease));
+    EXPECT_FALSE(await([&] { return keys("orders").empty(); }, 200ms));
 }
 
 TEST_F(EtcdLease, IsOneForAllLocksOfAClientWithOneDuration) {

@@ -1,6 +1,7 @@
 #include <set>
 
 #include "faults/etcd_faults.hpp"
+#include "stores/open_store.hpp"
 
 /// Requests and replies that are lost, late or doubled: no ghost, no double, no hang.
 namespace holdfast::test {
@@ -20,9 +21,13 @@ protected:
 /// client gives it up, above all.
 class EtcdLateRequests : public EtcdReplies {
 protected:
+    std::string url_of_both(const std::string& parameters) const {
+        return "etcd://127.0.0.1:" + std::to_string(proxy_.port()) +
+               ",127.0.0.1:" + std::to_string(other_way_.port()) + "?prefix=" + prefix() +
+               parameters;
+    }
     Client client_of_both(const std::string& parameters = "") const {
-        auto user = connect("etcd://127.0.0.1:" + std::to_string(proxy_.port()) + ",127.0.0.1:" +
-                            std::to_string(other_way_.port()) + "?prefix=" + prefix() + parameters);
+        auto user = connect(url_of_both(parameters));
         user.mutex("warm", {.lease = 30s}).acquire().release();
         return user;
     }
@@ -88,6 +93,65 @@ TEST_F(EtcdLateRequests, AnEndOfOneThatWasRefusedThatComesLateLeavesTheNextOneAl
     let_all_pass();
     EXPECT_FALSE(await([&] { return keys("orders") != there; }, 1s));
     EXPECT_TRUE(next.held());
+}
+
+TEST_F(EtcdLateRequests, AKeyIsNotUsedAgainWhileADeletionOfItIsUnderWay) {
+    const auto opened = open_store(url_of_both("&connect_timeout=1s"));
+    Store& store = *opened.store;
+    const Wire::Interest serves = store.wire().interest();
+    const auto enter = [&](std::uint8_t number) {
+        const Contender one{.resource = opened.prefix + "orders",
+                            .nonce = {.bytes = {std::byte{number}}},
+                            .owner = "it",
+                            .lease = 30s};
+        return store.enter({&one, 1}).get().value().front().ticket;
+    };
+    const Ticket first = enter(1);
+    const auto before = keys("orders");
+    keep_back(EtcdVerb::keep_alive, 1);
+    std::atomic<bool> renewed = false;
+    store.renew({&first, 1}, 30s).then([&](const auto&) { renewed = true; });
+    ASSERT_TRUE(await([&] { return are_kept_back(); }));
+    EXPECT_FALSE(await([&] { return renewed.load(); }, 500ms));
+    // The first time it is asked of the member that says nothing, then of the other one.
+    EXPECT_FALSE(store.leave(first).get(BootClock::now()).ok());
+    ASSERT_TRUE(await([&] { return renewed.load(); }));
+    EXPECT_TRUE(store.leave(first).get().ok());
+    ASSERT_TRUE(keys("orders").empty());
+    const Ticket next = enter(2);
+    const auto there = keys("orders");
+    ASSERT_EQ(there.size(), 1U);
+    EXPECT_NE(there, before) << "the first deletion may still come";
+    let_all_pass();
+    EXPECT_FALSE(await([&] { return keys("orders") != there; }, 1s));
+    EXPECT_TRUE(store.leave(next).get().ok());
+}
+
+TEST_F(EtcdLateRequests, AnEnterOfAHoldWhoseKeyWasDeletedThatComesLateIsRefused) {
+    const auto user = client_of_both("&connect_timeout=500ms");
+    keep_back(EtcdVerb::enter, 1);
+    const Hold hold = user.mutex("orders", {.lease = 3s}).acquire();
+    ASSERT_TRUE(are_kept_back());
+    server_.ctl({"del", keys("orders").at(0)});
+    EXPECT_TRUE(await([&] { return guarded("orders"); }, 3s)) << "as soon as that is seen";
+    EXPECT_FALSE(hold.held());
+    let_all_pass();
+    EXPECT_FALSE(is_ghost_seen(1s));
+}
+
+TEST_F(EtcdLateRequests, AnEnterOfAWaiterWhoseKeyWasDeletedThatComesLateIsRefused) {
+    const Hold first = rival().mutex("orders", long_lived()).acquire();
+    const auto user = client_of_both("&connect_timeout=500ms");
+    keep_back(EtcdVerb::enter, 1);
+    Acquiring waiter(user, "orders", {.lease = 30s});
+    ASSERT_TRUE(await([&] { return are_kept_back() && keys("orders").size() == 2; }));
+    // It knows of it, and watches.
+    EXPECT_FALSE(waiter.is_over(200ms));
+    server_.ctl({"del", keys("orders").at(1)});
+    EXPECT_TRUE(await([&] { return guarded("orders"); }, 3s)) << "as soon as that is seen";
+    let_all_pass();
+    ASSERT_TRUE(await([&] { return keys("orders").size() == 2; })) << "it has come again";
+    EXPECT_FALSE(await([&] { return keys("orders").size() > 2; }, 1s));
 }
 
 TEST_F(EtcdLateRequests, ARenewalThatComesLateDoesNotShortenALengthenedLease) {

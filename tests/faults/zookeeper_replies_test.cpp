@@ -166,6 +166,51 @@ TEST_F(ZookeeperDeleted, AWaiterWhoseNodeWasDeletedWhileItsConnectionWasDownIsNe
     ASSERT_TRUE(others->leave(rival).get().ok());
 }
 
+TEST_F(ZookeeperDeleted, AWaiterWhoseNodeWasDeletedMeanwhileIsNotAdmittedByALaterEndEither) {
+    const auto store = open_store(url_at(proxy_.port(), "?tick=500ms&prefix=")).store;
+    const auto others = open_store(url_at(server_.port(), "?tick=500ms&prefix=")).store;
+    const Wire::Interest serves = store->wire().interest();
+    const Ticket holder = entered(*others, contender(1, all, all)).ticket;
+    const Waiting waiting = waits(*store, contender(2, all, all));
+    ASSERT_TRUE(await([&] { return server_.measured("watch_count") > 0; }));
+    proxy_.refuse();
+    proxy_.cut();
+    ASSERT_TRUE(others->leave({"orders", {}, waiting.ticket.place}).get().ok());
+    proxy_.pass();
+    ASSERT_TRUE(await([&] { return *waiting.told > 0; })) << "that it has changed";
+    const int told = *waiting.told;
+    ASSERT_TRUE(others->leave(holder).get().ok());
+    ASSERT_TRUE(await([&] { return *waiting.told > told; }));
+    const Ticket rival = entered(*others, contender(4, all, all)).ticket;
+    EXPECT_EQ(state_of(*store, waiting.ticket), Standing::State::gone);
+    ASSERT_TRUE(others->leave(rival).get().ok());
+}
+
+TEST_F(ZookeeperDeleted, ADeletionThatIsThrottledIsMadeAgain) {
+    // Servers with such a tick would grant no shorter session than six seconds.
+    const auto store = open_store(url_at(proxy_.port(), "?tick=3s&prefix=")).store;
+    const Wire::Interest serves = store->wire().interest();
+    Contender brief_one = contender(1, all, all);
+    brief_one.lease = 500ms;
+    const Ticket ticket = entered(*store, brief_one).ticket;
+    const Moment over = BootClock::now() + brief_one.lease;
+    std::atomic<int> deletions = 0;
+    proxy_.on_request([&](std::string_view request) {
+        if (zookeeper_verb(request) == Verb::remove && deletions++ == 0) {
+            proxy_.garbage(throttled_reply_to(request));
+        }
+        return Verdict::pass;
+    });
+    ASSERT_TRUE(await([&] { return BootClock::now() > over; }));
+    EXPECT_TRUE(await(
+        [&] {
+            // Each verb tidies up.
+            EXPECT_EQ(state_of(*store, ticket), Standing::State::gone);
+            return deletions > 1;
+        },
+        3s));
+}
+
 /// What takes it out is kept back.
 TEST_F(ZookeeperReplies, ADisagreementWithOneThatWillNotWaitIsTheLaterOnesToo) {
     Hold first = rival().semaphore("slots", 3, long_lived()).acquire(3);

@@ -39,14 +39,38 @@ TEST_F(ZookeeperSession, ThatIsOverIsNotRenewedByTheNextOne) {
         }
         if (!zookeeper_verb(request) && cut && !over.exchange(true)) {
             // Its node is there as long as it takes the server to remove it.
-            proxy_.garbage(std::string("\0\0\0\x25", 4) + std::string(16, '\0') +
-                           std::string("\0\0\0\x10", 4) + std::string(17, '\0'));
+            proxy_.garbage(session_is_over());
         }
         return Verdict::pass;
     });
     EXPECT_TRUE(next.get().held());
     EXPECT_TRUE(over);
     EXPECT_TRUE(await([&] { return !hold.held(); }, 200ms)) << "before it is renewed again";
+}
+
+TEST_F(ZookeeperSession, ThatOneServerTakesForEndedEndsNoHoldThatIsStillTrusted) {
+    const auto user = client();
+    const LockOptions options{.lease = 3s};
+    const Hold hold = user.mutex("orders", options).acquire();
+    // Whoever waits hears of it at once, and whoever holds with the next renewal.
+    const Hold others = rival().mutex("other", long_lived()).acquire();
+    const Acquiring waiter(user, "other", options);
+    ASSERT_TRUE(await_waiters("other", 1));
+    Acquiring next(rival(), "orders", long_lived());
+    ASSERT_TRUE(await_waiters("orders", 1));
+    std::atomic<bool> over = false;
+    proxy_.on_request([&](std::string_view request) {
+        if (takes_up_a_session(request)) {
+            over = true;
+            proxy_.garbage(session_is_over());
+        }
+        return Verdict::pass;
+    });
+    proxy_.cut();
+    const Hold present = next.get();
+    EXPECT_FALSE(hold.held()) << hold.remaining().count();
+    EXPECT_TRUE(over);
+    EXPECT_TRUE(present.held());
 }
 
 TEST_F(ZookeeperSession, ALeaseAboveTheLongestThatIsGrantedIsAnErrorThatNamesBoth) {

@@ -16,19 +16,16 @@ using State = Standing::State;
 
 /// Ends a hold of this client by its key alone, which costs a server less than a transaction. Its
 /// slot is used again only when this was sent once, and answered: so no copy of it can meet another
-/// contender.
+/// contender. Until then it is nobody's: whoever asked may not wait for the answer, and ask again.
 void end_hold(Protocol& protocol, const Incarnation& place, const Nonce& nonce,
               const LeaveFlight& flight) {
     messages::DeleteRangeRequest request;
     request.set_key(place.node);
     const Moment until = protocol.leases.end_of_interest(place.session);
-    const auto ended = [nonce, flight](Protocol& alive, const Deleted& answer) {
+    const auto slot = protocol.slots.retire(nonce);
+    const auto ended = [slot, flight](Protocol& alive, const Deleted& answer) {
         const bool may_still_come = !answer.result.ok() || answer.repeated;
-        if (may_still_come) {
-            alive.slots.retire(nonce);
-        } else {
-            alive.slots.give_back(nonce);
-        }
+        if (slot && !may_still_come) alive.slots.free(*slot);
         if (!answer.result.ok()) return flight->complete(answer.result.failure());
         const bool was_there = answer.result.value().deleted() > 0;
         if (!was_there && answer.repeated)
@@ -71,51 +68,60 @@ std::vector<Neighbour> with_nonce(const std::vector<Neighbour>& line, const Nonc
     return found;
 }
 
-/// Whatever has come in is in the list, and whatever comes later finds the guard.
-void end_found(Protocol& protocol, const std::vector<Neighbour>& line, const Nonce& nonce,
-               const LeaveFlight& flight) {
-    const auto found = with_nonce(line, nonce);
+/// What has come in is in the list, and whatever comes later finds the guard. Should somebody else
+/// end one of them meanwhile, the others are there still, and in the next list. `ended` is how
+/// the one stood that an earlier copy of this has ended.
+void end_found(Protocol& protocol, const Pairs& pairs, const Ticket& ticket,
+               const LeaveFlight& flight, State ended = State::gone) {
+    const std::string start = line_start(ticket.resource);
+    const auto line = line_in(pairs, start);
+    const auto found = with_nonce(line, ticket.nonce);
     if (found.empty()) {
-        protocol.slots.give_back(nonce);
-        return flight->complete(Standing{});
+        protocol.slots.give_back(ticket.nonce);
+        return flight->complete(Standing{.state = ended});
     }
     const State stood = listed::state_in(line, found.front().node);
     messages::TxnRequest request;
+    *request.add_failure() = list(start);
     for (const Neighbour& one : found) {
         *request.add_compare() = made_by(one.node, one.order);
         *request.add_success() = delete_key(one.node);
     }
     protocol.submit(std::move(request),
-                    [nonce, stood, flight](Protocol& alive, const Answer& answer) {
+                    [ticket, stood, ended, flight](Protocol& alive, const Answer& answer) {
                         if (!answer.result.ok()) return flight->complete(answer.result.failure());
-                        alive.slots.give_back(nonce);
+                        const auto& response = answer.result.value();
+                        if (!response.succeeded()) {
+                            return end_found(alive, response.responses(0).response_range().kvs(),
+                                             ticket, flight, answer.repeated ? stood : ended);
+                        }
+                        alive.slots.give_back(ticket.nonce);
                         flight->complete(Standing{.state = stood});
                     });
 }
 
 /// Its enter was never answered, or not each time: it may have come in, or may yet.
 void leave_unanswered(Protocol& protocol, const Ticket& ticket, const LeaveFlight& flight) {
-    protocol.leases.want_for_guard([weak = protocol.weak_from_this(), ticket,
-                                    flight](const Result<Lease>& lease) {
-        const auto alive = weak.lock();
-        if (!alive) return;
-        if (!lease.ok()) return flight->complete(lease.failure());
-        const std::string start = line_start(ticket.resource);
-        messages::TxnRequest request;
-        *request.add_success() =
-            put(guard_of(ticket.resource, ticket.nonce), "holdfast", lease.value().id);
-        *request.add_success() = list(start);
-        const std::int64_t id = lease.value().id;
-        alive->submit(
-            std::move(request), [ticket, start, id, flight](Protocol& later, const Answer& answer) {
-                // Whoever asked tries again, with another one.
-                if (answer.refusal == CallRefusal::lease_not_found)
-                    later.leases.forget_for_guard(id);
-                if (!answer.result.ok()) return flight->complete(answer.result.failure());
-                const auto& pairs = answer.result.value().responses(1).response_range().kvs();
-                end_found(later, line_in(pairs, start), ticket.nonce, flight);
-            });
-    });
+    protocol.leases.want_for_guard(
+        [weak = protocol.weak_from_this(), ticket, flight](const Result<Lease>& lease) {
+            const auto alive = weak.lock();
+            if (!alive) return;
+            if (!lease.ok()) return flight->complete(lease.failure());
+            messages::TxnRequest request;
+            *request.add_success() =
+                put(guard_of(ticket.resource, ticket.nonce), "holdfast", lease.value().id);
+            *request.add_success() = list(line_start(ticket.resource));
+            const std::int64_t id = lease.value().id;
+            alive->submit(
+                std::move(request), [ticket, id, flight](Protocol& later, const Answer& answer) {
+                    // Whoever asked tries again, with another one.
+                    if (answer.refusal == CallRefusal::lease_not_found)
+                        later.leases.forget_for_guard(id);
+                    if (!answer.result.ok()) return flight->complete(answer.result.failure());
+                    end_found(later, answer.result.value().responses(1).response_range().kvs(),
+                              ticket, flight);
+                });
+        });
 }
 
 }  // namespace

@@ -103,16 +103,18 @@ std::uint64_t Slots::take(const Nonce& nonce) {
 }
 
 void Slots::give_back(const Nonce& nonce) {
-    const std::lock_guard guard(mutex_);
-    const auto found = taken_.find(nonce);
-    if (found == taken_.end()) return;
-    free_.insert(found->second);
-    taken_.erase(found);
+    if (const auto number = retire(nonce)) free(*number);
 }
 
-void Slots::retire(const Nonce& nonce) {
+std::optional<std::uint64_t> Slots::retire(const Nonce& nonce) {
     const std::lock_guard guard(mutex_);
-    taken_.erase(nonce);
+    const auto taken = taken_.extract(nonce);
+    return taken ? std::optional(taken.mapped()) : std::nullopt;
+}
+
+void Slots::free(std::uint64_t number) {
+    const std::lock_guard guard(mutex_);
+    free_.insert(number);
 }
 
 }  // namespace holdfast::inline v0::etcd

@@ -53,8 +53,11 @@ public:
     std::uint64_t take(const Nonce& nonce);
     /// It has no key any more, and will have none.
     void give_back(const Nonce& nonce);
-    /// Its number is taken by what nobody knows of, and is not used again.
-    void retire(const Nonce& nonce);
+    /// Its number, if it has one, is not used again: what nobody knows of has it, or a deletion of
+    /// its key is under way.
+    std::optional<std::uint64_t> retire(const Nonce& nonce);
+    /// One that was retired may be used again.
+    void free(std::uint64_t number);
 
 private:
     std::mutex mutex_;

@@ -220,10 +220,11 @@ private:
         const auto lease = protocol.leases.find_by_id(one.entrant.session);
         const auto present = protocol.lines.entrants.find(one.entrant.nonce());
         if (!lease || !present) return {};
-        // As much as is left of the lease that the servers know of.
-        const listed::Extent extent{
-            .counted_from = lease->counted_from(BootClock::now(), extension_.lease),
-            .lease_end = lease->heard_at + extension_.lease};
+        // As much as is left of the lease that the servers know of, which may be longer than what
+        // was asked for: so it ends when it is trusted no more, and not earlier.
+        const Moment counted_from = lease->counted_from(BootClock::now(), extension_.lease);
+        const listed::Extent extent{.counted_from = counted_from,
+                                    .lease_end = counted_from + extension_.lease};
         return renewed_as(protocol.lines, one, judged(protocol, one), extension_, extent);
     }
 
@@ -233,7 +234,7 @@ private:
             return protocol.lines.stands(one.entrant, line, answer_to(one).header().revision());
         }
         if (seen(one) != nullptr) return {.state = State::admitted, .fence = one.entrant.fence};
-        protocol.lines.forget(one.entrant.nonce());
+        protocol.lines.was_lost(one.entrant);
         return {};
     }
 

@@ -58,10 +58,11 @@ void Watches::add(const std::string& key, Events events, std::int64_t since) {
     const auto [place, added] = keys_.try_emplace(key, Watched{.events = events, .since = since});
     Watched& watched = place->second;
     if (!added) {
-        if (events == Events::end || watched.events == events) return;
-        // What is on its way is found by looking again.
+        const Events wider = std::max(events, watched.events);
+        if (wider == watched.events && since >= watched.since) return;
+        // What is on its way, or came between, is found by looking again.
         forget(watched.id);
-        watched = {.events = events, .since = std::min(watched.since, since)};
+        watched = {.events = wider, .since = std::min(watched.since, since)};
     }
     if (stream_) create(key, watched);
 }

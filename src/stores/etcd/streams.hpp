@@ -63,7 +63,7 @@ private:
 /// look at it once more.
 class Watches final : public Streaming<messages::WatchRequest, messages::WatchResponse> {
 public:
-    enum class Events : std::uint8_t { end, end_or_write };
+    enum class Events : std::uint8_t { end, end_or_write };  ///< the wider ones last
     /// Called as callbacks of a turn.
     class Listener {
     public:
@@ -76,7 +76,8 @@ public:
 
     void listen(const std::weak_ptr<Listener>& listener) { listener_ = listener; }
 
-    /// One that is watched already stays so, or is from now on for more events.
+    /// One that is watched already stays so; or anew, for more events, or for one who saw it
+    /// earlier: another one may have had the key by then.
     void add(const std::string& key, Events events, std::int64_t since);
     void remove(const std::string& key);
 

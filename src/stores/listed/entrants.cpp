@@ -24,6 +24,17 @@ std::optional<Incarnation> incarnation_in(std::string_view place) {
 
 void Entrants::add(Entrant entrant) {
     const std::lock_guard guard(mutex_);
+    put(std::move(entrant));
+}
+
+bool Entrants::replace(Entrant entrant) {
+    const std::lock_guard guard(mutex_);
+    if (known(entrant.nonce()) == nullptr) return false;
+    put(std::move(entrant));
+    return true;
+}
+
+void Entrants::put(Entrant entrant) {
     next_lapse_ = std::min(next_lapse_, entrant.lease_end);
     const Nonce nonce = entrant.nonce();
     const auto known = entrants_.find(nonce);
@@ -171,11 +182,24 @@ std::vector<Nonce> Entrants::stir(const std::string& node, NodeEvent event,
     for (const Nonce& nonce : found->second) {
         Entrant& entrant = entrants_.at(nonce);
         if (session && entrant.session != 0 && entrant.session != *session) continue;
+        const bool own = entrant.node == node;
         entrant.stirred = true;
-        entrant.its_turn = entrant.its_turn || (ended && entrant.next && entrant.node != node);
+        entrant.by_list = entrant.by_list || (own && !ended);
+        const bool came_to_its_turn = ended && entrant.next && !own && entrant.own_is_watched;
+        entrant.its_turn = !entrant.by_list && (entrant.its_turn || came_to_its_turn);
         nonces.push_back(nonce);
     }
     return nonces;
+}
+
+void Entrants::is_watched(const std::string& node) {
+    const std::lock_guard guard(mutex_);
+    const auto found = waiting_for_.find(node);
+    if (found == waiting_for_.end()) return;
+    for (const Nonce& nonce : found->second) {
+        Entrant& entrant = entrants_.at(nonce);
+        if (entrant.node == node) entrant.own_is_watched = true;
+    }
 }
 
 bool Entrants::is_awaited(const std::string& node) const {

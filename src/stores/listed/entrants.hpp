@@ -41,6 +41,10 @@ struct Entrant {
     std::int64_t listed_at = 0;  ///< the change up to which that is known; 0: none
     bool next = false;           ///< the watched one is the only one ahead
     bool its_turn = false;       ///< and has ended
+    /// Its own node is watched, so that its end is told before all that ends later.
+    bool own_is_watched = false;
+    /// Its own node was changed, which may have been its end: no event admits it, a list does.
+    bool by_list = false;
     /// It was in conflict with the first of its line once, and has stayed.
     bool disagreed = false;
     /// A copy of the request that made it may still arrive.
@@ -72,6 +76,8 @@ enum class NodeEvent : std::uint8_t { changed, ended };
 class Entrants {
 public:
     void add(Entrant entrant);
+    /// Only in the place of what is known of the same contender. Whether it is there still.
+    [[nodiscard]] bool replace(Entrant entrant);
     std::optional<Entrant> find(const Nonce& nonce) const;
     /// What was known of it.
     std::optional<Entrant> remove(const Nonce& nonce);
@@ -98,9 +104,12 @@ public:
     void written(const Nonce& nonce, std::int64_t written_at);
 
     /// Those that wait for this node, or whose own it is; from now on they know that it has ended,
-    /// if it has. Where a session is named, only those that came with it, or with none.
+    /// if it has, or that their own may have. Where a session is named, only those that came with
+    /// it, or with none.
     std::vector<Nonce> stir(const std::string& node, NodeEvent event,
                             std::optional<std::int64_t> session = std::nullopt);
+    /// That node is watched from now on: see Entrant::own_is_watched.
+    void is_watched(const std::string& node);
     /// Whether somebody waits for this node.
     bool is_awaited(const std::string& node) const;
     /// Whether it was stirred since it was last asked.
@@ -117,6 +126,7 @@ public:
 
 private:
     using ByNonce = std::map<Nonce, Entrant>;
+    void put(Entrant entrant);
     Entrant* known(const Nonce& nonce);
     Entrant* known_as(const Entrant& seen);
     Entrant* bind(const Nonce& nonce, std::int64_t session, std::int64_t written_at);

@@ -90,8 +90,9 @@ void Lines::place(Entrant& entrant, const Judgement& judgement, std::int64_t lis
 
 Standing Lines::stands(const Entrant& entrant, std::span<const Neighbour> line,
                        std::int64_t listed_at) {
-    if (entrant.its_turn) return admit(entrant);
     const auto judgement = judge(line, entrant.node);
+    // Whoever went ahead of one that is not there itself is nothing to it.
+    if (entrant.its_turn && judgement.verdict != Verdict::absent) return admit(entrant);
     switch (judgement.verdict) {
         case Verdict::admitted:
             return admit(entrant);
@@ -104,8 +105,16 @@ Standing Lines::stands(const Entrant& entrant, std::span<const Neighbour> line,
         case Verdict::absent:
             break;
     }
-    forget(entrant.nonce());
+    was_lost(entrant);
     return {};
+}
+
+void Lines::was_lost(const Entrant& seen) {
+    // It may have come again since.
+    const auto lost = entrants.remove(seen);
+    if (!lost) return;
+    unwatch(*lost);
+    server_.was_taken_out(*lost);
 }
 
 void Lines::wait(const Entrant& entrant, const Judgement& judgement, std::int64_t listed_at) {
@@ -158,10 +167,12 @@ std::optional<Entrant> Lines::forget(const Nonce& nonce) {
     return entrant;
 }
 
-/// What nobody else waits for.
+/// What nobody else waits for. Somebody who does since may have found it watched: he looks again.
 void Lines::unwatch(const Entrant& entrant) {
     for (const std::string& node : entrant.watched) {
-        if (!entrants.is_awaited(node)) server_.unwatch(node);
+        if (entrants.is_awaited(node)) continue;
+        server_.unwatch(node);
+        if (entrants.is_awaited(node)) stir(node, NodeEvent::changed);
     }
 }
 

@@ -40,7 +40,7 @@ public:
     /// Ends it, but only while the other one is there. `is_out` is called if that was done.
     virtual void take_out_behind(const Entrant& entrant, const Neighbour& other,
                                  Callback<void()> is_out) = 0;
-    /// take_out_behind() has done it.
+    /// take_out_behind() has done it, or somebody else: it was not there any more.
     virtual void was_taken_out(const Entrant& /*entrant*/) {}
     /// Ends one that nobody has renewed, in the background: see Lines::remove().
     virtual void take_back(const Entrant& entrant) = 0;
@@ -94,6 +94,8 @@ public:
 
     /// Forgets it, and what it watched.
     std::optional<Entrant> forget(const Nonce& nonce);
+    /// It is not there any more, though nobody has asked for that.
+    void was_lost(const Entrant& seen);
     /// They are out of line already, and end in the background; whoever watches is told so.
     void take_back(const std::vector<Entrant>& taken);
     /// All that came with it are gone.
@@ -101,8 +103,8 @@ public:
 
     /// In the background, and again until that is answered or its session is over.
     void remove(const Removal& removal);
-    /// As remove(), of what was tried to be removed just now.
-    void remove_later(const Removal& removal) { removals_.add(removal); }
+    /// As remove(), of what was tried to be removed just now, or is to stay until then.
+    void remove_later(const Removal& removal, Moment due = {}) { removals_.add(removal, due); }
     void was_removed(const Removal& removal) { removals_.settled(removal); }
     void removal_unanswered(const Removal& removal);
 

@@ -17,8 +17,8 @@ void Removals::add_under_way(const Removal& removal) {
     keep({.removal = removal, .under_way = true});
 }
 
-void Removals::add(const Removal& removal) {
-    keep({.removal = removal});
+void Removals::add(const Removal& removal, Moment due) {
+    keep({.removal = removal, .next = due});
 }
 
 void Removals::keep(const Kept& kept) {

@@ -29,8 +29,8 @@ class Removals {
 public:
     /// Somebody is about to remove it.
     void add_under_way(const Removal& removal);
-    /// To be removed by whoever tidies next.
-    void add(const Removal& removal);
+    /// To be removed by whoever tidies next, then or later.
+    void add(const Removal& removal, Moment due = {});
 
     /// Those that nobody is about to remove, and whose time has come: the caller is, from now on.
     std::vector<Removal> take_due(Moment now);

@@ -40,7 +40,8 @@ std::vector<Renewed> begin_renewal(Lines& lines, std::span<const Ticket> tickets
 std::vector<Look> looks_for(std::span<Renewed> renewed);
 
 /// What is told of one that stands like this, when its lease counts from one moment, and ends at
-/// the other if nobody renews it again.
+/// the other if nobody renews it again: no earlier than a whole lease after the first, for so long
+/// it is trusted.
 struct Extent {
     Moment counted_from;
     Moment lease_end;

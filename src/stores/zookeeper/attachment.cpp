@@ -11,15 +11,6 @@
 
 namespace holdfast::inline v0::zookeeper {
 
-namespace {
-
-/// Of a write: a server that has no time for it refuses it by itself.
-bool is_of_majority(Refusal refusal) {
-    return refusal == Refusal::none || is_of_transaction(refusal);
-}
-
-}  // namespace
-
 Attachment::Attachment(const Ensemble& ensemble, Term term, net::Bell bell,
                        std::weak_ptr<Listener> listener)
     : ensemble_(ensemble),

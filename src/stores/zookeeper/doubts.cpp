@@ -16,7 +16,7 @@ constexpr auto burial_time = 1min;
 }  // namespace
 
 void Doubts::add(const Nonce& nonce, Doubt doubt, Moment now, std::chrono::milliseconds session) {
-    const Moment until = now + std::max(doubt.term, session);
+    const Moment until = now + (session.count() > 0 ? session : doubt.term);
     const std::lock_guard guard(mutex_);
     doubts_[nonce] = {std::move(doubt), now + doubt_interval, until};
 }

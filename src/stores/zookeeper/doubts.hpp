@@ -25,7 +25,7 @@ public:
         std::string path;  ///< of the resource
     };
 
-    /// `session` is how long that session may last.
+    /// `session` is how long that session may last, as it was granted; 0: there is none yet.
     void add(const Nonce& nonce, Doubt doubt, Moment now, std::chrono::milliseconds session);
     /// Of the session that its enter went out with; nothing when it is not doubted.
     std::optional<Term> term_of(const Nonce& nonce) const;

@@ -44,10 +44,14 @@ Refusal refusal_of_way(std::span<const Reply> replies) {
 class EnteringByNode final : public listed::Entering<Protocol>,
                              public std::enable_shared_from_this<EnteringByNode> {
 public:
-    EnteringByNode(const std::shared_ptr<Protocol>& protocol, const Contender& contender,
+    /// Who asks: somebody new, or with barging one who waits already, and may leave meanwhile.
+    enum class Who : std::uint8_t { newcomer, waiter };
+
+    EnteringByNode(const std::shared_ptr<Protocol>& protocol, const Contender& contender, Who who,
                    std::shared_ptr<Flight> flight)
         : Entering(protocol, {&contender, 1}, std::move(flight),
                    BootClock::now() + protocol->ensemble().request_timeout),
+          who_(who),
           path_(protocol->paths.of(contender.resource)),
           term_(protocol->term_of(contender)) {}
 
@@ -328,6 +332,13 @@ private:
 
     void vanished(Protocol&) override { finish_gone(); }
 
+    /// One that has left is not in line again.
+    bool is_remembered(Protocol& protocol, const Entrant& own) const {
+        if (who_ == Who::waiter) return protocol.lines.entrants.replace(own);
+        protocol.lines.entrants.add(own);
+        return true;
+    }
+
     void came_in(Protocol& protocol, Entrant own) override {
         const bool has_node = !own.node.empty();
         Entry entry = entry_of(own, std::nullopt);
@@ -335,9 +346,14 @@ private:
             entry.standing.counted_from =
                 protocol.wire().counted_from(term_, sent_, contender_.lease);
         }
-        protocol.lines.entrants.add(own);
+        if (!is_remembered(protocol, own)) {
+            protocol.take_back(own);
+            return finish_gone();
+        }
         // It may have ended before the contender was known to be in it, or been shortened.
         if (has_node && protocol.wire().session(term_) != own.session) {
+            // Nobody was told that it is in.
+            protocol.withdraw(own);
             protocol.session_over(own.session);
             return finish_gone();
         }
@@ -357,11 +373,20 @@ private:
     void complete(Outcome outcome) override {
         const bool unknown = !outcome.ok() && outcome.failure().effect == Effect::unknown;
         const auto protocol = protocol_.lock();
-        if (protocol && (repeated_ || unknown)) protocol->doubt(term_, path_, contender_.nonce);
+        if (protocol && (repeated_ || unknown)) leave_doubt(*protocol);
         Entering::complete(std::move(outcome));
     }
 
+    void leave_doubt(Protocol& protocol) const {
+        protocol.doubt(term_, path_, contender_.nonce);
+        // It left before there was a doubt.
+        const bool has_left =
+            who_ == Who::waiter && !protocol.lines.entrants.find(contender_.nonce);
+        if (has_left) protocol.doubts.bury(contender_.nonce, BootClock::now());
+    }
+
     const Contender& contender_ = contenders_.front();
+    const Who who_;
     const std::string path_;
     const Term term_;
     std::size_t made_at_ = 0;              ///< which reply of a volley is that of its creation
@@ -374,7 +399,9 @@ private:
 }  // namespace
 
 void Protocol::enter(std::span<const Contender> contenders, std::shared_ptr<EntryFlight> flight) {
-    std::make_shared<EnteringByNode>(shared_from_this(), contenders.front(), std::move(flight))
+    using Who = EnteringByNode::Who;
+    std::make_shared<EnteringByNode>(shared_from_this(), contenders.front(), Who::newcomer,
+                                     std::move(flight))
         ->start(*this);
 }
 
@@ -383,7 +410,9 @@ Pending<Standing> Protocol::take_if_free(const Entrant& entrant) {
     const auto entered = std::make_shared<EntryFlight>(wire_);
     const auto flight = std::make_shared<Flight<Standing>>(wire_);
     Pending<std::vector<Entry>> entering(entered);
-    enter({&entrant.contender, 1}, entered);
+    std::make_shared<EnteringByNode>(shared_from_this(), entrant.contender,
+                                     EnteringByNode::Who::waiter, entered)
+        ->start(*this);
     std::move(entering).then([flight, weak = weak_from_this(),
                               nonce = entrant.nonce()](const Result<std::vector<Entry>>& result) {
         if (!result.ok()) return flight->complete(result.failure());

@@ -18,6 +18,10 @@ constexpr bool is_of_transaction(Refusal refusal) {
            refusal == Refusal::bad_version || refusal == Refusal::node_exists ||
            refusal == Refusal::not_empty || refusal == Refusal::no_children_for_ephemerals;
 }
+/// Whether a write was done, or will not be: a server that has no time for it refuses it by itself.
+constexpr bool is_of_majority(Refusal refusal) {
+    return refusal == Refusal::none || is_of_transaction(refusal);
+}
 /// A name that others would write as a path.
 Failure leading_slash(const Ensemble& ensemble);
 /// A lease that no session of this server's can carry.

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <utility>
 
@@ -15,22 +14,19 @@ namespace {
 using LeaveFlight = std::shared_ptr<Flight<Standing>>;
 using State = Standing::State;
 
-/// The end of one incarnation of a node whose name another one may have next: the resource's own,
-/// with barging. It is deleted only after a look that has shown it, and after a lost connection
-/// only after another look: a deletion that is repeated blindly would hit whoever came next.
+/// The end of one incarnation. Its node is deleted only after a look that has shown it, and after a
+/// lost connection only after another look: a deletion that is repeated blindly would hit whoever
+/// came next.
 ///
 ///     sync, look ──▶ it is the same ──▶ delete ──▶ answered
 ///         ▲                                └── the connection broke ──┐
 ///         └───────────────────────────────────────────────────────────┘
 class Ending : public std::enable_shared_from_this<Ending> {
 public:
-    using Ended = std::function<void(Protocol&, Result<Standing>)>;
-
     /// Of a node of the session of that term, or of another client's.
-    Ending(const Protocol& protocol, Term term, Incarnation place, Ended ended)
+    Ending(const Protocol& protocol, Term term, Incarnation place)
         : term_(term),
           place_(std::move(place)),
-          ended_(std::move(ended)),
           deadline_(BootClock::now() + protocol.ensemble().request_timeout) {}
 
     void look(Protocol& protocol) {
@@ -46,11 +42,11 @@ private:
         if (!answer.result.ok()) {
             Failure failure = answer.result.failure();
             if (tried_) failure.effect = Effect::unknown;
-            return ended_(protocol, std::move(failure));
+            return ended(protocol, std::move(failure));
         }
         const Reply& reply = answer.result.value()[1];
         if (tells_nothing(reply.refusal)) {
-            return ended_(protocol, failure_of(reply.refusal, protocol.ensemble()));
+            return ended(protocol, failure_of(reply.refusal, protocol.ensemble()));
         }
         const bool same = reply.ok() && reply.stat().czxid == place_.made_by;
         if (!same) return gone(protocol);
@@ -74,25 +70,36 @@ private:
         if (!answer.result.ok()) {
             tried_ = tried_ || answer.result.failure().effect == Effect::unknown;
             if (BootClock::now() < deadline_) return look(protocol);
-            return ended_(protocol, answer.result.failure());
+            return ended(protocol, answer.result.failure());
         }
         const Reply& reply = answer.result.value().front();
-        if (reply.ok()) return ended_(protocol, Standing{.state = State::admitted});
+        if (reply.ok()) return ended(protocol, Standing{.state = State::admitted});
         if (reply.refusal == Refusal::no_node) return gone(protocol);
-        ended_(protocol, failure_of(reply.refusal, protocol.ensemble()));
+        ended(protocol, failure_of(reply.refusal, protocol.ensemble()));
     }
 
     void gone(Protocol& protocol) {
-        if (tried_) return ended_(protocol, perhaps_done(protocol.ensemble().shown()));
-        ended_(protocol, Standing{});
+        if (tried_) return ended(protocol, perhaps_done(protocol.ensemble().shown()));
+        ended(protocol, Standing{});
+    }
+
+    void ended(Protocol& protocol, const Result<Standing>& result) {
+        for (const Endings::Ended& told : protocol.endings.is_over(place_)) told(protocol, result);
     }
 
     const Term term_;
     const Incarnation place_;
-    const Ended ended_;
     const Moment deadline_;
     bool tried_ = false;  ///< an earlier deletion may have done it
 };
+
+/// By the session of that term, unless it is being ended already. Not told when the protocol is
+/// gone by then.
+void end_incarnation(Protocol& protocol, Term term, const Incarnation& place,
+                     Endings::Ended ended) {
+    if (!protocol.endings.begins(place, std::move(ended))) return;
+    std::make_shared<Ending>(protocol, term, place)->look(protocol);
+}
 
 /// What the deletion of a node that stood like this means.
 Result<Standing> deleted(const Protocol& protocol, const Reply& reply, State stood, bool repeated) {
@@ -100,6 +107,15 @@ Result<Standing> deleted(const Protocol& protocol, const Reply& reply, State sto
     if (reply.refusal != Refusal::no_node) return failure_of(reply.refusal, protocol.ensemble());
     if (repeated) return perhaps_done(protocol.ensemble().shown());
     return Standing{};
+}
+
+/// The same of several, of which the first stood like this.
+Result<Standing> all_deleted(const Protocol& protocol, const std::vector<Reply>& replies,
+                             State stood, bool repeated) {
+    const auto refused = std::ranges::find_if(
+        replies, [](const Reply& reply) { return tells_nothing(reply.refusal); });
+    return deleted(protocol, refused == replies.end() ? replies.front() : *refused, stood,
+                   repeated);
 }
 
 /// A contender of our own that has its node. One that waits may be admitted without knowing it.
@@ -137,21 +153,28 @@ enum class Whose : std::uint8_t { own, anybodys };
 /// The node has the resource's name, so it may be another one's by now, or soon.
 void leave_barging(Protocol& protocol, Term term, const Incarnation& place, Whose whose,
                    const LeaveFlight& flight) {
-    const auto ended = [place, whose, flight](Protocol& alive, Result<Standing> result) {
-        if (!result.ok() && whose == Whose::own) alive.remove_later(place);
-        flight->complete(std::move(result));
-    };
-    std::make_shared<Ending>(protocol, term, place, ended)->look(protocol);
+    end_incarnation(protocol, term, place,
+                    [place, whose, flight](Protocol& alive, const Result<Standing>& result) {
+                        if (!result.ok() && whose == Whose::own) alive.remove_later(place);
+                        flight->complete(result);
+                    });
+}
+
+/// With barging the node is the resource's own, and who has it holds it.
+void leave_listed_barging(Protocol& protocol, const Incarnation& place, const LeaveFlight& flight) {
+    const ZookeeperWire& wire = protocol.wire();
+    // It goes with its session, and the name is perhaps another one's already.
+    if (wire.is_past(place.session)) return flight->complete(Standing{});
+    // By its own session where that is ours, behind all that was sent in it for the same end.
+    const Term term = wire.term_of(place.session).value_or(wire.any_term());
+    leave_barging(protocol, term, place, Whose::anybodys, flight);
 }
 
 /// One that a listing has shown, or that came with a session which is over: ended if it is still
 /// the same one.
 void leave_listed(Protocol& protocol, const Incarnation& place, const LeaveFlight& flight) {
-    // With barging the node is the resource's own, and who has it holds it.
+    if (!neighbour_of(last_of(place.node))) return leave_listed_barging(protocol, place, flight);
     const Term term = protocol.wire().any_term();
-    if (!neighbour_of(last_of(place.node))) {
-        return leave_barging(protocol, term, place, Whose::anybodys, flight);
-    }
     const std::string parent = parent_of(place.node);
     protocol.submit(
         term, {.operations = {catch_up(), look_at_node(place.node), list_children(parent)}},
@@ -209,21 +232,21 @@ void leave_unanswered(Protocol& protocol, const Ticket& ticket, const LeaveFligh
             }
             const auto& replies = answer.result.value();
             const Found found = find_nonce(path, nonce, replies[1], replies[2]);
-            if (found.barging)
-                return leave_barging(alive, term, *found.barging, Whose::own, flight);
+            const bool stays = found.barging && !alive.wire().is_past(found.barging->session);
+            if (stays) return leave_barging(alive, term, *found.barging, Whose::own, flight);
             if (found.nodes.empty()) return flight->complete(Standing{});
             std::vector<Operation> operations;
             for (const std::string& node : found.nodes) operations.push_back(delete_node(node));
-            alive.submit(term, {.operations = std::move(operations)},
-                         [term, path, nonce, stood = found.stood, flight](Protocol& later,
-                                                                          const Answer& last) {
-                             if (!last.result.ok()) {
-                                 later.doubt(term, path, nonce);
-                                 return flight->complete(last.result.failure());
-                             }
-                             flight->complete(
-                                 deleted(later, last.result.value().front(), stood, last.repeated));
-                         });
+            alive.submit(
+                term, {.operations = std::move(operations)},
+                [term, path, nonce, stood = found.stood, flight](Protocol& later,
+                                                                 const Answer& last) {
+                    if (!last.result.ok()) {
+                        later.doubt(term, path, nonce);
+                        return flight->complete(last.result.failure());
+                    }
+                    flight->complete(all_deleted(later, last.result.value(), stood, last.repeated));
+                });
         });
 }
 
@@ -232,10 +255,11 @@ void leave_unanswered(Protocol& protocol, const Ticket& ticket, const LeaveFligh
 Pending<Standing> Protocol::leave(const Ticket& ticket) {
     const auto flight = std::make_shared<Flight<Standing>>(wire_);
     const auto place = listed::incarnation_in(ticket.place);
+    // Before anything else: what is about to come in finds that it has left.
+    const auto entrant = lines.entrants.remove(ticket.nonce);
     // Its enter was never answered, or not each time: it may still come.
     const bool doubted = doubts.contains(ticket.nonce);
     if (ticket.place.empty() || doubted) doubts.bury(ticket.nonce, BootClock::now());
-    const auto entrant = lines.entrants.remove(ticket.nonce);
     const bool waits_with_barging = entrant && entrant->node.empty();
     if (waits_with_barging && !doubted) return Standing{.state = State::waiting};
     const bool unanswered = !entrant && ticket.place.empty();
@@ -259,14 +283,16 @@ void Protocol::remove(const Removal& removal) {
         answered ? alive.lines.was_removed(removal) : alive.lines.removal_unanswered(removal);
     };
     if (removal.incarnation.made_by != 0) {
-        const auto ended = [tell](Protocol& alive, const Result<Standing>& result) {
-            tell(alive, result.ok());
-        };
-        std::make_shared<Ending>(*this, removal.term, removal.incarnation, ended)->look(*this);
+        end_incarnation(
+            *this, removal.term, removal.incarnation,
+            [tell](Protocol& alive, const Result<Standing>& result) { tell(alive, result.ok()); });
         return;
     }
     submit(removal.term, {.operations = {delete_node(removal.incarnation.node)}},
-           [tell](Protocol& alive, const Answer& answer) { tell(alive, answer.result.ok()); });
+           [tell](Protocol& alive, const Answer& answer) {
+               const auto& result = answer.result;
+               tell(alive, result.ok() && is_of_majority(result.value().front().refusal));
+           });
 }
 
 }  // namespace holdfast::inline v0::zookeeper

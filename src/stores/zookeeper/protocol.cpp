@@ -147,6 +147,7 @@ void Protocol::remove_barging_copy(const Nonce& nonce, const Doubts::Doubt& doub
     const auto note = listed::note_in(content.data);
     if (!note || note->nonce != nonce || !doubts.is_buried(nonce)) return;
     const Stat& stat = content.stat;
+    if (wire_.is_past(stat.ephemeral_owner)) return;
     lines.remove(
         {.incarnation = {stat.ephemeral_owner, stat.czxid, doubt.path}, .term = doubt.term});
 }
@@ -185,14 +186,20 @@ void Protocol::remove_later(const Incarnation& incarnation) {
     lines.remove_later(removal);
 }
 
+/// Without a session it is made until it is answered.
 bool Protocol::is_over(const Removal& removal) const {
-    return removal.incarnation.session != wire_.session(removal.term);
+    const std::int64_t session = removal.incarnation.session;
+    return session != 0 && session != wire_.session(removal.term);
 }
 
 /// Should it still be there, it belongs to nobody; but with barging another one may have the name
-/// by now.
+/// by now. What a holder has is not deleted while it is trusted: a server may say that a session is
+/// over which others keep, a leader that they have left.
 void Protocol::outlived(const Entrant& entrant) {
-    if (!entrant.is_barging()) remove_node(term_of(entrant), entrant.node);
+    if (entrant.is_barging()) return;
+    const Term term = term_of(entrant);
+    if (!entrant.admitted) return remove_node(term, entrant.node);
+    lines.remove_later({.incarnation = {0, 0, entrant.node}, .term = term}, entrant.lease_end);
 }
 
 void Protocol::session_over(std::int64_t session) {

@@ -14,6 +14,7 @@
 
 #include "stores/listed/listed_store.hpp"
 #include "stores/zookeeper/doubts.hpp"
+#include "stores/zookeeper/endings.hpp"
 #include "stores/zookeeper/line_nodes.hpp"
 #include "stores/zookeeper/node_path.hpp"
 #include "stores/zookeeper/zookeeper_wire.hpp"
@@ -62,6 +63,7 @@ public:
 
     const Paths paths;
     Doubts doubts;
+    Endings endings;
     Sightings occupied;  ///< resources in whose line somebody was when it was last looked at
     Sightings unread;    ///< nodes that are another user's to read: nothing is told of them
 
@@ -133,6 +135,7 @@ public:
     void session_over(std::int64_t session) override;
     void session_shortened(std::int64_t session, std::chrono::milliseconds granted) override;
     void stirred(std::int64_t session, const std::string& path, Event::What what) override;
+    void watched(const std::string& path) override { lines.entrants.is_watched(path); }
     void unheard(std::int64_t session, const std::string& path) override;
 
     /// What is told of a node in line is told in order by its session, and its name is its own.

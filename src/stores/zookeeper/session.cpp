@@ -16,6 +16,9 @@ constexpr std::size_t most_bytes = std::size_t{128} << 10U;
 /// Of what was answered, and not yet reported as far as is known.
 constexpr std::size_t most_unreported = 16;
 
+/// Sessions that are over. Nobody asks for the end of a node of an older one.
+constexpr std::size_t most_past = 256;
+
 std::int32_t in_milliseconds(std::chrono::milliseconds time) {
     constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
     return static_cast<std::int32_t>(std::min<std::int64_t>(time.count(), longest));
@@ -94,6 +97,8 @@ std::int64_t KeptSession::end() {
     // A server that has not seen as much refuses us. That is for the sake of one session; servers
     // that were emptied, or restored, would never take us again.
     last_zxid_ = 0;
+    if (id_ != 0) past_.push_back(id_);
+    if (past_.size() > most_past) past_.pop_front();
     return id_.exchange(0);
 }
 

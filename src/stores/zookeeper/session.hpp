@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -87,6 +88,8 @@ public:
     Fate answered(const SessionAnswer& answer, Moment asked);
     /// It is over; which it was.
     std::int64_t end();
+    /// Whether that one has ended, of those that did so last.
+    bool is_past(std::int64_t id) const { return std::ranges::find(past_, id) != past_.end(); }
 
     /// Whether it was not watched before.
     bool watch(const std::string& path) { return watched_.insert(path).second; }
@@ -109,6 +112,7 @@ private:
     std::string password_;
     std::int64_t last_zxid_ = 0;
     std::set<std::string> watched_;
+    std::deque<std::int64_t> past_;  ///< the last one last
     SessionProof proof_;
 };
 

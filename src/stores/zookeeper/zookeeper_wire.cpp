@@ -94,6 +94,12 @@ std::optional<Term> ZookeeperWire::term_of(std::int64_t session) const {
     return found->first;
 }
 
+bool ZookeeperWire::is_past(std::int64_t session) const {
+    const std::lock_guard guard(mutex_);
+    return std::ranges::any_of(
+        attachments_, [&](const auto& one) { return one.second->session().is_past(session); });
+}
+
 std::chrono::milliseconds ZookeeperWire::session_timeout(Term term) const {
     const std::lock_guard guard(mutex_);
     const Attachment* const found = find(term);
@@ -120,37 +126,39 @@ Moment ZookeeperWire::counted_from(Term term, Moment sent, std::chrono::nanoseco
 }
 
 void ZookeeperWire::watch(Term term, const std::vector<std::string>& paths, std::int64_t since) {
+    if (paths.empty()) return;
     std::vector<std::string> asked;
     std::vector<Operation> operations;
-    {
-        const std::lock_guard guard(mutex_);
-        for (const std::string& path : paths) {
-            if (!attachment(term).session().watch(path)) continue;
-            asked.push_back(path);
-            operations.push_back(read_node(path, Watching::yes));
-        }
+    // In one with the request: what is watched by then is asked for before all that is watched
+    // later, by whatever thread.
+    Lock lock(mutex_);
+    Attachment& one = attachment(term);
+    for (const std::string& path : paths) {
+        if (!one.session().watch(path)) continue;
+        asked.push_back(path);
+        operations.push_back(read_node(path, Watching::yes));
     }
     if (asked.empty()) return;
-    submit(term, {.operations = std::move(operations), .watches = true},
-           [this, weak = listener_, term, asked = std::move(asked), since](const Answer& answer) {
-               // Whoever listens owns this wire.
-               const auto listener = weak.lock();
-               for (std::size_t i = 0; listener && i < asked.size(); ++i) {
-                   if (answer.result.ok()) {
-                       watch_answered(term, asked[i], since, answer.result.value()[i],
-                                      answer.session);
-                   } else if (unwatch(term, asked[i], WatchLeft::none)) {
-                       listener->stirred(answer.session, asked[i], Event::What::changed);
-                   }
-               }
-           });
+    one.submit(
+        lock, {.operations = std::move(operations), .watches = true},
+        [this, weak = listener_, term, asked = std::move(asked), since](const Answer& answer) {
+            // Whoever listens owns this wire.
+            const auto listener = weak.lock();
+            for (std::size_t i = 0; listener && i < asked.size(); ++i) {
+                if (answer.result.ok()) {
+                    watch_answered(term, asked[i], since, answer.result.value()[i], answer.session);
+                } else if (unwatch(term, asked[i], WatchLeft::none)) {
+                    listener->stirred(answer.session, asked[i], Event::What::changed);
+                }
+            }
+        });
 }
 
 void ZookeeperWire::watch_answered(Term term, const std::string& path, std::int64_t since,
                                    const Reply& reply, std::int64_t session) {
-    if (reply.ok() && !is_written_since(since, reply)) return;
     const auto listener = listener_.lock();
     if (!listener) return;
+    if (reply.ok() && !is_written_since(since, reply)) return listener->watched(path);
     if (reply.refusal == Refusal::no_auth) {
         listener->unheard(session, path);
         return watch_unreadable(term, path);

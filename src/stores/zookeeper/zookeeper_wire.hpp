@@ -42,6 +42,8 @@ public:
     std::int64_t session(Term term) const;
     /// Of the session that there is now; nothing when it is over.
     std::optional<Term> term_of(std::int64_t session) const;
+    /// Whether it was one of ours, and is over; of those that ended last.
+    bool is_past(std::int64_t session) const;
     /// As negotiated with the servers.
     std::chrono::milliseconds session_timeout(Term term) const;
     /// The longest that a server has granted, at most a day. Another one may grant less.

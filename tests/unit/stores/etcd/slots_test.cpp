@@ -35,6 +35,18 @@ TEST(ASlot, ThatIsTakenByAnUnknownOneIsNotUsedAgain) {
     EXPECT_EQ(slots.take(nonce(2)), 1U);
 }
 
+TEST(ASlot, IsNobodysWhileADeletionOfItsKeyIsUnderWay) {
+    Slots slots;
+    slots.take(nonce(1));
+    const auto number = slots.retire(nonce(1));
+    ASSERT_EQ(number, 0U);
+    slots.give_back(nonce(1));
+    EXPECT_EQ(slots.take(nonce(2)), 1U) << "whoever else has heard that its key is gone";
+    slots.free(*number);
+    EXPECT_EQ(slots.take(nonce(3)), 0U);
+    EXPECT_FALSE(slots.retire(nonce(7))) << "it has none";
+}
+
 TEST(ASlot, OfNobodyIsNotGivenBack) {
     Slots slots;
     slots.give_back(nonce(1));

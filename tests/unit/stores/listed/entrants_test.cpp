@@ -23,9 +23,10 @@ Entrant entrant(unsigned char number, std::int64_t session = 1) {
 TEST(Entrants, AreToldOfANodeThatTheyWaitFor) {
     Entrants entrants;
     Entrant second = entrant(2);
-    second.watched = {"/orders/n1"};
+    second.watched = {second.node, "/orders/n1"};
     second.next = true;
     entrants.add(second);
+    entrants.is_watched(second.node);
     EXPECT_TRUE(entrants.stir("/orders/other", NodeEvent::ended).empty());
     EXPECT_EQ(entrants.stir("/orders/n1", NodeEvent::ended), std::vector{second.nonce()});
     EXPECT_TRUE(entrants.find(second.nonce())->its_turn);
@@ -41,6 +42,17 @@ TEST(Entrants, DoNotTakeAChangeForAnEnd) {
     entrants.add(second);
     entrants.stir("/orders/n1", NodeEvent::changed);
     EXPECT_FALSE(entrants.find(second.nonce())->its_turn);
+}
+
+TEST(Entrants, AreReplacedOnlyWhileTheyAreThere) {
+    Entrants entrants;
+    EXPECT_FALSE(entrants.replace(entrant(1)));
+    EXPECT_FALSE(entrants.find(entrant(1).nonce()));
+    entrants.add(entrant(1));
+    Entrant next = entrant(1);
+    next.node = "/orders/n7";
+    EXPECT_TRUE(entrants.replace(next));
+    EXPECT_EQ(entrants.find(next.nonce())->node, "/orders/n7");
 }
 
 TEST(Entrants, KnowTheirLatestRenewal) {

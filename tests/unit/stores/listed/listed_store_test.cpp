@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "stores/listed/renewal.hpp"
@@ -34,7 +35,10 @@ public:
     std::vector<std::string> watched;
     std::vector<std::string> removed;
     std::vector<std::string> told_behind;
+    std::function<void(const std::string& node)> on_unwatch;
+    std::vector<std::string> taken_out;
     bool answers = true;  ///< to removals
+    bool answers_watches = true;
     bool session_there = true;
 
     void enter(std::span<const Contender> contenders,
@@ -85,7 +89,13 @@ public:
     std::string shown() const override { return "a fake"; }
 
     bool goes_by_events(const Entrant&) const override { return events_ == Events::trusted; }
-    void watch(const Entrant& entrant) override { watched = entrant.watched; }
+    void watch(const Entrant& entrant) override {
+        watched = entrant.watched;
+        if (answers_watches) lines.entrants.is_watched(entrant.node);
+    }
+    void unwatch(const std::string& node) override {
+        if (on_unwatch) on_unwatch(node);
+    }
     void tell_those_behind(const Entrant& entrant) override { told_behind.push_back(entrant.node); }
     void take_out_behind(const Entrant& entrant, const Neighbour& other,
                          Callback<void()> is_out) override {
@@ -93,6 +103,7 @@ public:
         end(entrant.node);
         is_out();
     }
+    void was_taken_out(const Entrant& entrant) override { taken_out.push_back(entrant.node); }
     void take_back(const Entrant& entrant) override {
         lines.remove({.incarnation = entrant.incarnation()});
     }
@@ -166,6 +177,52 @@ TEST_F(AListedStore, TellsOneThatWatchesLateThatItsNodeHadEnded) {
     server->lines.stir("n2", NodeEvent::ended);
     const auto watching = watch(second);
     EXPECT_EQ(heard, std::vector{State::gone});
+}
+
+TEST_F(AListedStore, LooksAtTheListWhenItsOwnNodeWasChangedInAWayThatNobodyTold) {
+    enter(contender(1));
+    const Ticket second = enter(contender(2));
+    const auto watching = watch(second);
+    server->end("n2");
+    server->lines.stir("n2", NodeEvent::changed);
+    server->lines.stir("n1", NodeEvent::ended);
+    EXPECT_EQ(heard, (std::vector{State::waiting, State::waiting}));
+    EXPECT_EQ(standing(second).state, State::gone);
+}
+
+TEST_F(AListedStore, LooksAtTheListWhileItsOwnNodeIsNotWatchedYet) {
+    enter(contender(1));
+    const Ticket second = enter(contender(2));
+    server->answers_watches = false;
+    const auto watching = watch(second);
+    // Which another contender of this client has watched before.
+    server->lines.stir("n1", NodeEvent::ended);
+    EXPECT_EQ(standing(second).state, State::waiting) << "by the list n1 is there";
+}
+
+TEST_F(AListedStore, DoesNotAdmitOneThatTheListDoesNotShow) {
+    enter(contender(1));
+    const Ticket second = enter(contender(2));
+    const auto watching = watch(second);
+    server->lines.stir("n1", NodeEvent::ended);
+    server->end("n2");
+    EXPECT_EQ(standing(second).state, State::gone) << "though it was its turn";
+    EXPECT_EQ(server->taken_out, std::vector<std::string>{"n2"});
+}
+
+TEST_F(AListedStore, TellsOneThatFoundWatchedWhatNobodyWatchesAnyMore) {
+    use(Events::only_hints);
+    enter(contender(1));
+    const Ticket second = enter(contender(2));
+    std::unique_ptr<Watch> watching;
+    server->on_unwatch = [&](const std::string& node) {
+        if (node != "n2" || watching) return;
+        // That nobody waits for n2 was seen before.
+        watching = watch(enter(contender(3)));
+    };
+    static_cast<void>(store->leave(second).get());
+    ASSERT_TRUE(watching);
+    EXPECT_EQ(heard, std::vector{State::waiting}) << "it is to look again, and to watch";
 }
 
 TEST_F(AListedStore, LooksAtTheListWhereEventsAreOnlyHints) {

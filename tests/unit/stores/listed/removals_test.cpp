@@ -33,6 +33,13 @@ TEST(Removals, ThatWereLeftByWhoTriedBeforeAreRemovedByTheNext) {
     EXPECT_EQ(removals.take_due(now).size(), 1U);
 }
 
+TEST(Removals, AreNotMadeBeforeTheyAreDue) {
+    Removals removals;
+    removals.add(removal("/a"), now + 1s);
+    EXPECT_TRUE(removals.take_due(now).empty());
+    EXPECT_EQ(removals.take_due(now + 1s).size(), 1U);
+}
+
 TEST(Removals, AreNotSettledByTheEndOfAnEarlierOneOfTheSameName) {
     Removals removals;
     removals.add_under_way(removal("/a", 7));

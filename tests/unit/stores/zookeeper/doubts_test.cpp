@@ -26,6 +26,17 @@ TEST(Doubts, AreLookedAtNowAndThenUntilTheSessionCouldNotHaveACopyAnyMore) {
     EXPECT_FALSE(doubts.contains(one));
 }
 
+TEST(Doubts, LastNoLongerThanTheServersGrantHoweverLongASessionWasAskedFor) {
+    Doubts doubts;
+    doubts.add(one, {24h, "/orders"}, now, 10s);
+    doubts.add(other, {4s, "/orders"}, now, 0s);
+    EXPECT_EQ(doubts.take_due(now + 4s, nobody).size(), 2U);
+    EXPECT_FALSE(doubts.contains(other)) << "of a session that nobody has granted yet";
+    EXPECT_TRUE(doubts.contains(one));
+    doubts.take_due(now + 10s, nobody);
+    EXPECT_FALSE(doubts.contains(one));
+}
+
 TEST(Doubts, StayOfOneThatMayHaveGotItWithoutHearingOfIt) {
     Doubts doubts;
     doubts.add(one, {4s, "/orders"}, now, 4s);

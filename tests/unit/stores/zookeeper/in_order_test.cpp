@@ -1,4 +1,5 @@
 #include <functional>
+#include <stdexcept>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -37,6 +38,17 @@ TEST(InOrder, WhatIsReadWhileSomethingIsToldIsToldAfterIt) {
         due);
     due.front()();
     EXPECT_EQ(told, (std::vector{1, 2}));
+}
+
+TEST(InOrder, OneWhoThrowsKeepsNobodyFromWhatIsToldLater) {
+    InOrder in_order;
+    std::vector<int> told;
+    Due due;
+    in_order.tell([] { throw std::runtime_error("no memory, say"); }, due);
+    in_order.tell([&] { told.push_back(2); }, due);
+    EXPECT_THROW(due[0](), std::runtime_error);
+    due[1]();
+    EXPECT_EQ(told, std::vector{2});
 }
 
 }  // namespace

@@ -48,5 +48,19 @@ TEST(ASession, RemembersTheMostThatWasGrantedToOneThatAskedForMore) {
     EXPECT_EQ(session.limit(), 10s) << "another server may grant it again";
 }
 
+TEST(ASession, KnowsThoseThatWereBeforeIt) {
+    const Ensemble ensemble{};
+    KeptSession session(ensemble, std::chrono::seconds{10});
+    session.end();
+    EXPECT_FALSE(session.is_past(0)) << "there was none";
+    session.answered({.timeout_ms = 10'000, .id = 7, .password = "x"}, Moment{});
+    EXPECT_FALSE(session.is_past(7));
+    session.end();
+    EXPECT_TRUE(session.is_past(7));
+    session.answered({.timeout_ms = 10'000, .id = 8, .password = "x"}, Moment{});
+    EXPECT_TRUE(session.is_past(7));
+    EXPECT_FALSE(session.is_past(8));
+}
+
 }  // namespace
 }  // namespace holdfast::zookeeper

@@ -70,8 +70,9 @@ DELIMITER //
     }
     bool deadlock_is_prepared() const override { return somebody_sleeps(); }
     void hold_row_of(const std::string& name, int seconds) const override {
-        query("START TRANSACTION; SELECT 1 FROM holdfast_lines WHERE name = 'holdfast/" + name +
-              "' FOR UPDATE; DO SLEEP(" + std::to_string(seconds) + ")");
+        // By another column than the key it would have all rows.
+        query("START TRANSACTION; SELECT 1 FROM holdfast_lines WHERE id = UNHEX(SHA2('holdfast/" +
+              name + "', 256)) FOR UPDATE; DO SLEEP(" + std::to_string(seconds) + ")");
     }
     bool row_is_held() const override { return somebody_sleeps(); }
     void become_read_only() override { query("SET GLOBAL read_only = 1"); }

@@ -29,9 +29,8 @@ protected:
 TEST_F(MysqlLocks, WhatWaitsForALockOfAllTablesIsFewAndIsTold) {
     const Client client = connect(server_.url() + "?request_timeout=1500ms");
     client.mutex("orders").acquire().release();
-    auto backup = std::async(std::launch::async, [&] {
-        server_.query("FLUSH TABLES WITH READ LOCK; DO SLEEP(6)");
-    });
+    auto backup = std::async(std::launch::async,
+                             [&] { server_.query("FLUSH TABLES WITH READ LOCK; DO SLEEP(6)"); });
     ASSERT_TRUE(await([&] {
         return server_.query(
                    "SELECT COUNT(*) FROM information_schema.processlist"
@@ -70,8 +69,7 @@ TEST_F(MysqlLocks, TheLockThatASleeperWaitsForIsHadAgainWhenWhoeverHadItIsGone) 
     auto hold = holder.mutex("orders", {.lease = 30s}).acquire();
     Acquiring waiting(client, "orders", {.lease = 3s});
     ASSERT_TRUE(await([&] { return waiters_of(holder, "orders") == 1; }));
-    const std::string who =
-        query("SELECT client FROM holdfast_contenders WHERE phase = 'waiting'");
+    const std::string who = query("SELECT client FROM holdfast_contenders WHERE phase = 'waiting'");
     const std::string first = awake_of(who);
     ASSERT_NE(first, "NULL");
     // The holder's, the sleeper's and two for requests.

@@ -52,6 +52,7 @@ TEST(PostgresDurability, AnAdmissionWhoseWaitForAReplicaIsCancelledDoesNotCount)
     const Error error = trying.get();
     EXPECT_EQ(error.code(), errc::unreachable) << error.what();
     EXPECT_EQ(error.effect(), Effect::unknown);
+    expect_says(error, "cancelled");
 }
 
 TEST(PostgresBouncer, OneThatPoolsTransactionsIsNamedAndRefused) {

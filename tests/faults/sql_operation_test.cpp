@@ -77,10 +77,10 @@ TEST_P(SqlOperation, ARowThatSomebodyHasLockedCostsNoOtherHoldThatIsRenewedWithI
     auto first = client.mutex("a", {.lease = 3s}).acquire();
     auto locked = client.mutex("b", {.lease = 3s}).acquire();
     auto last = client.mutex("c", {.lease = 3s}).acquire();
-    const auto other = std::async(std::launch::async, [&] { database_->hold_row_of("b", 6); });
+    const auto other = std::async(std::launch::async, [&] { database_->hold_row_of("b", 5); });
     ASSERT_TRUE(await([&] { return locked.lost().stop_requested(); }));
-    EXPECT_FALSE(await(
-        [&] { return first.lost().stop_requested() || last.lost().stop_requested(); }, 2s));
+    EXPECT_FALSE(
+        await([&] { return first.lost().stop_requested() || last.lost().stop_requested(); }, 2s));
     EXPECT_TRUE(first.held());
     EXPECT_TRUE(last.held());
 }

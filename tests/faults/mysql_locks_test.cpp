@@ -24,13 +24,13 @@ protected:
     MariadbServer server_;
 };
 
-/// A backup has them for as long as it waits for some long query to end. Nobody's requests are to
-/// fill the server meanwhile, each with a session that its client has given up.
-TEST_F(MysqlLocks, WhatWaitsForALockOfAllTablesIsFewAndIsTold) {
+/// A backup has them for as long as it waits for some long query to end. The server has a limit of
+/// its own for that wait: a day, or a year.
+TEST_F(MysqlLocks, AWaitForALockOfAllTablesIsToldAsSuch) {
     const Client client = connect(server_.url() + "?request_timeout=1500ms");
     client.mutex("orders").acquire().release();
     auto backup = std::async(std::launch::async,
-                             [&] { server_.query("FLUSH TABLES WITH READ LOCK; DO SLEEP(6)"); });
+                             [&] { server_.query("FLUSH TABLES WITH READ LOCK; DO SLEEP(3)"); });
     ASSERT_TRUE(await([&] {
         return server_.query(
                    "SELECT COUNT(*) FROM information_schema.processlist"
@@ -38,26 +38,8 @@ TEST_F(MysqlLocks, WhatWaitsForALockOfAllTablesIsFewAndIsTold) {
     }));
     const Error error = error_of([&] { return client.mutex("orders").try_acquire(); });
     EXPECT_EQ(error.code(), errc::unreachable);
+    EXPECT_EQ(error.effect(), Effect::none);
     expect_says(error, "locked by somebody else");
-    std::vector<std::future<void>> tries;
-    for (int i = 0; i < 8; ++i) {
-        tries.push_back(std::async(std::launch::async, [&client, i] {
-            const std::string name = "r" + std::to_string(i);
-            for (int times = 0; times < 3; ++times) {
-                try {
-                    static_cast<void>(client.mutex(name).try_acquire());
-                } catch (const Error&) {
-                    // It is told, or finds nobody to tell it.
-                }
-            }
-        }));
-    }
-    int most = 0;
-    ASSERT_TRUE(await([&] {
-        most = std::max(most, sessions());
-        return backup.wait_for(10ms) == std::future_status::ready;
-    }));
-    EXPECT_LE(most, 9) << "four, and those whose requests were given up a moment ago";
     backup.get();
     EXPECT_EQ(client.mutex("orders").acquire().release(), Released::in_time);
 }

@@ -68,11 +68,13 @@ DELIMITER //
             "SELECT 1 FROM holdfast_contenders FOR UPDATE; DO SLEEP(1);"
             "SELECT 1 FROM holdfast_lines FOR UPDATE; COMMIT");
     }
-    bool deadlock_is_prepared() const override {
-        return query(
-                   "SELECT COUNT(*) FROM information_schema.processlist "
-                   "WHERE state = 'User sleep'") == "1";
+    bool deadlock_is_prepared() const override { return somebody_sleeps(); }
+    void hold_row_of(const std::string& name, int seconds) const override {
+        // By another column than the key it would have all rows.
+        query("START TRANSACTION; SELECT 1 FROM holdfast_lines WHERE id = UNHEX(SHA2('holdfast/" +
+              name + "', 256)) FOR UPDATE; DO SLEEP(" + std::to_string(seconds) + ")");
     }
+    bool row_is_held() const override { return somebody_sleeps(); }
     void become_read_only() override { query("SET GLOBAL read_only = 1"); }
     void drop_column() const override {
         query("ALTER TABLE holdfast_lines DROP COLUMN seat_lease_end");
@@ -144,6 +146,12 @@ protected:
     }
 
 private:
+    bool somebody_sleeps() const {
+        return query(
+                   "SELECT COUNT(*) FROM information_schema.processlist "
+                   "WHERE state = 'User sleep'") == "1";
+    }
+
     MariadbServer server_;
 };
 

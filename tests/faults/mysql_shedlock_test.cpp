@@ -42,6 +42,31 @@ TEST(MariadbShedlock, ItsSessionsMayHaveAnotherZoneThanTheServer) {
         "1");
 }
 
+/// That its row was locked for too long, say.
+TEST(MariadbShedlock, ARequestThatFailsLeavesItsSessionInTheZoneOfOurs) {
+    const MariadbServer server({.settings = {"default-time-zone=+02:00"}});
+    const Client client = connect(server.url() + "?layout=shedlock&request_timeout=1500ms");
+    client.mutex("report").acquire().release();
+    server.query(
+        "USE locks; CREATE TABLE seen (zone TEXT) ENGINE = Aria TRANSACTIONAL = 0;"
+        "CREATE TRIGGER look BEFORE UPDATE ON holdfast_lines FOR EACH ROW"
+        " INSERT INTO seen VALUES (@@SESSION.time_zone)");
+    auto locked = std::async(std::launch::async, [&] {
+        server.query(
+            "USE locks; START TRANSACTION; SELECT 1 FROM shedlock FOR UPDATE; DO SLEEP(2)");
+    });
+    ASSERT_TRUE(await([&] {
+        return server.query(
+                   "SELECT COUNT(*) FROM information_schema.processlist"
+                   " WHERE state = 'User sleep'") == "1";
+    }));
+    EXPECT_EQ(error_of([&] { return client.mutex("report").try_acquire(); }).code(),
+              errc::unreachable);
+    locked.get();
+    EXPECT_EQ(client.mutex("report").acquire().release(), Released::in_time);
+    EXPECT_EQ(server.query("SELECT DISTINCT zone FROM locks.seen"), "+00:00");
+}
+
 TEST(MariadbShedlock, AZoneThatTheServerDoesNotKnowIsNamed) {
     const MariadbServer server;
     const Client client = connect(server.url());

@@ -72,9 +72,12 @@ public:
             "'Lock') LOOP PERFORM pg_sleep(0.02); PERFORM pg_stat_clear_snapshot(); END LOOP; END "
             "$$; SELECT 1 FROM holdfast_lines FOR UPDATE");
     }
-    bool deadlock_is_prepared() const override {
-        return query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "1";
+    bool deadlock_is_prepared() const override { return somebody_sleeps(); }
+    void hold_row_of(const std::string& name, int seconds) const override {
+        query("SELECT 1 FROM holdfast_lines WHERE name = 'holdfast/" + name +
+              "' FOR UPDATE; SELECT pg_sleep(" + std::to_string(seconds) + ")");
     }
+    bool row_is_held() const override { return somebody_sleeps(); }
     void become_read_only() override { server_.become_standby(); }
     void drop_column() const override {
         query("ALTER TABLE holdfast_contenders DROP COLUMN lease_end");
@@ -140,6 +143,9 @@ protected:
     }
 
 private:
+    bool somebody_sleeps() const {
+        return query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "1";
+    }
     void keep_digits(const std::string& count) const {
         query("ALTER TABLE shedlock ALTER COLUMN lock_until TYPE timestamp(" + count +
               "), ALTER COLUMN locked_at TYPE timestamp(" + count + ")");

@@ -33,6 +33,28 @@ TEST(PostgresDurability, AnAdmissionOutlivesACrashWhateverTheDatabaseIsSetTo) {
     EXPECT_TRUE(hold.held());
 }
 
+/// It is there, and the server says so, but no replica may have it yet: if that is promoted, two
+/// hold. And a replica that is away makes every commit wait, so somebody cancels them.
+TEST(PostgresDurability, AnAdmissionWhoseWaitForAReplicaIsCancelledDoesNotCount) {
+    const PostgresServer server(
+        {.settings = {"synchronous_standby_names=nobody", "synchronous_commit=local"}});
+    connect(server.url()).mutex("orders").acquire().release();
+    server.query("ALTER DATABASE postgres SET synchronous_commit = on");
+    const Client client = connect(server.url() + "?request_timeout=1s");
+    auto trying = std::async(std::launch::async, [&] {
+        return error_of([&] { return client.mutex("orders", {.lease = 30s}).try_acquire(); });
+    });
+    ASSERT_TRUE(await([&] {
+        return server.query(
+                   "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity"
+                   " WHERE wait_event = 'SyncRep'") != "0";
+    }));
+    const Error error = trying.get();
+    EXPECT_EQ(error.code(), errc::unreachable) << error.what();
+    EXPECT_EQ(error.effect(), Effect::unknown);
+    expect_says(error, "cancelled");
+}
+
 TEST(PostgresBouncer, OneThatPoolsTransactionsIsNamedAndRefused) {
     const PostgresServer server;
     const PgBouncer bouncer(server.port(), "transaction");

@@ -61,6 +61,30 @@ TEST_P(SqlOperation, ADeadlockWithAnothersTransactionIsRepeated) {
     EXPECT_TRUE(client.inspect().empty());
 }
 
+TEST_P(SqlOperation, ARowThatSomebodyHasLockedIsNamedAsTheReason) {
+    const Client client = connect(url() + "?request_timeout=1500ms");
+    client.mutex("orders").acquire().release();
+    const auto other = std::async(std::launch::async, [&] { database_->hold_row_of("orders", 3); });
+    ASSERT_TRUE(await([&] { return database_->row_is_held(); }));
+    const Error error = error_of([&] { return client.mutex("orders").try_acquire(); });
+    EXPECT_EQ(error.code(), errc::unreachable);
+    EXPECT_EQ(error.effect(), Effect::none);
+    expect_says(error, "locked by somebody else");
+}
+
+TEST_P(SqlOperation, ARowThatSomebodyHasLockedCostsNoOtherHoldThatIsRenewedWithIt) {
+    const Client client = connect(url());
+    auto first = client.mutex("a", {.lease = 3s}).acquire();
+    auto locked = client.mutex("b", {.lease = 3s}).acquire();
+    auto last = client.mutex("c", {.lease = 3s}).acquire();
+    const auto other = std::async(std::launch::async, [&] { database_->hold_row_of("b", 5); });
+    ASSERT_TRUE(await([&] { return locked.lost().stop_requested(); }));
+    EXPECT_FALSE(
+        await([&] { return first.lost().stop_requested() || last.lost().stop_requested(); }, 2s));
+    EXPECT_TRUE(first.held());
+    EXPECT_TRUE(last.held());
+}
+
 TEST_P(SqlOperation, AServerThatBecomesReadOnlyIsNamedAsSuch) {
     database_->add_user("app", secret);
     const Client client = connect(with_app(secret));

@@ -54,18 +54,22 @@ constexpr std::array known_errors{
     Known{"1665", Remedy::none, errc::bad_configuration,
           "its binary log has statements; set binlog_format to ROW or MIXED"},
     Known{"1205", Remedy::again, errc::unreachable,
-          "the resource's row is locked by somebody else; end that transaction"},
+          "the resource's row, or the whole table, is locked by somebody else; end that "
+          "transaction, or wait for the backup"},
     Known{"1213", Remedy::again, errc::unreachable, met},
     Known{"1020", Remedy::again, errc::unreachable, met},
     // Group Replication: another member wrote the same row.
     Known{"3101", Remedy::again, errc::unreachable, met},
+    Known{"3100", Remedy::repeat, errc::unreachable, "its group did not take it"},
     Known{"1317", Remedy::repeat, errc::unreachable, "somebody killed the query"},
     Known{"1969", Remedy::repeat, errc::unreachable, "it took longer than max_statement_time"},
     Known{"3024", Remedy::repeat, errc::unreachable, "it took longer than max_execution_time"},
     Known{"1047", Remedy::again, errc::unreachable, "this node is not part of its cluster now"},
+    Known{"1036", Remedy::reconnect, errc::unreachable, read_only},
     Known{"1290", Remedy::reconnect, errc::unreachable, read_only},
     Known{"1792", Remedy::reconnect, errc::unreachable, read_only},
     Known{"1836", Remedy::reconnect, errc::unreachable, read_only},
+    Known{"1874", Remedy::reconnect, errc::unreachable, read_only},
 };
 
 /// The library ends some of its sentences with the number of the system's error alone.
@@ -109,7 +113,7 @@ Failure lost_connection(unsigned number, const std::string& message, const sql::
 
 bool ends_connection(unsigned number) {
     // The client's own numbers; and shut down, aborted, killed.
-    constexpr std::array<unsigned, 5> ends{1053, 1152, 1153, 1927, 4031};
+    constexpr std::array<unsigned, 6> ends{1053, 1152, 1153, 1927, 3169, 4031};
     return (number >= 2000 && number < 3000) || std::ranges::find(ends, number) != ends.end();
 }
 

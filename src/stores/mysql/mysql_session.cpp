@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -250,27 +251,34 @@ void MysqlSession::answered() {
     reply_whole_ = true;
 }
 
-/// What a failed request has locked is not to stay so until the next one.
+/// What a failed request has locked is not to stay so until the next one, nor what it has set.
 void MysqlSession::roll_back() {
     refusal_ = std::move(reply_.error);
     stage_ = Stage::rolling_back;
-    send("ROLLBACK");
+    send("ROLLBACK;SET time_zone='+00:00'," + lock_limits());
+}
+
+/// Of rows, and of all else: backups, ALTER TABLE. In whole seconds, as the server has them.
+std::string MysqlSession::lock_limits() const {
+    using std::chrono::seconds;
+    const auto limit = std::chrono::floor<seconds>(address_.lock_timeout());
+    const std::string number = std::to_string(std::max(limit, seconds{1}).count());
+    return "innodb_lock_wait_timeout=" + number + ",lock_wait_timeout=" + number;
 }
 
 /// Under another isolation than READ COMMITTED a statement after the lock would not see what was
 /// done before it was had; where the client sleeps, it sees what is told before that is committed,
 /// and locks nothing. A commit that starts another transaction would leave what comes after it
-/// uncommitted. The server gives up when nobody waits any more.
+/// uncommitted. The server gives up before we do, and says why.
 std::string MysqlSession::greeting() const {
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(address_.request_timeout);
     const std::string committed = listens() ? "UNCOMMITTED" : "COMMITTED";
     const std::string their_zone =
         role_.shedlock_zone.empty() ? "NULL" : "'" + role_.shedlock_zone + "'";
     return "SET SESSION TRANSACTION ISOLATION LEVEL READ " + committed +
            ",READ WRITE;SET @holdfast_their_zone=" + their_zone +
-           ";SET autocommit=1,completion_type=0,time_zone='+00:00',sql_mode='STRICT_TRANS_TABLES'"
-           ",innodb_lock_wait_timeout=" +
-           std::to_string(seconds.count()) + ";SHOW VARIABLES LIKE 'wsrep_on'";
+           ";SET "
+           "autocommit=1,completion_type=0,time_zone='+00:00',sql_mode='STRICT_TRANS_TABLES'," +
+           lock_limits() + ";SHOW VARIABLES LIKE 'wsrep_on'";
 }
 
 /// What the session where the client sleeps is found by, or what it waits for.
@@ -279,9 +287,14 @@ std::string MysqlSession::hanging_of_bell() const {
     if (listens()) {
         append_call("hang_bell", {role_.client}, text);
     } else {
-        text = "DO GET_LOCK('holdfast_" + role_.client + "_awake',0)";
+        text = "SELECT " + getting_of_awake();
     }
     return text;
+}
+
+/// Of the lock that the sleeper waits for: one session for requests has it.
+std::string MysqlSession::getting_of_awake() const {
+    return "GET_LOCK('holdfast_" + role_.client + "_awake',0)";
 }
 
 void MysqlSession::greeted() {
@@ -300,9 +313,10 @@ void MysqlSession::greeted() {
 
 void MysqlSession::bell_hung() {
     if (reply_.error) return fail(meaning_of(*reply_.error, address_).failure);
+    const bool has_lock = !reply_.rows.empty() && reply_.rows.back().back() == "1";
+    if (!has_lock && !listens()) look_for_awake_ = BootClock::now();
     // Without its lock nobody would find the sleeper.
-    const bool hung = !listens() || (!reply_.rows.empty() && reply_.rows.back().back() == "1");
-    if (!hung) {
+    if (!has_lock && listens()) {
         return fail({errc::unreachable, Effect::none,
                      address_.shown() + ": an earlier connection of this client does not end"});
     }
@@ -358,7 +372,10 @@ void MysqlSession::ask(const sql::Call& call) {
 
 void MysqlSession::call() {
     const bool alone = asked_.rows.size() == 1 && !asked_.shared;
-    std::string text = alone ? "" : "START TRANSACTION;SET @holdfast_stopped=FALSE;";
+    const bool renews_many = asked_.verb == "renew" && asked_.rows.size() > 1;
+    std::string text = taking_of_awake();
+    if (renews_many) text += waiting_little(asked_.rows.front()[2]);
+    if (!alone) text += "START TRANSACTION;SET @holdfast_stopped=FALSE;";
     for (std::vector<std::string> words : asked_.rows) {
         std::vector<std::string> names = {words.front(), words.back()};
         if (asked_.shared) {
@@ -370,7 +387,24 @@ void MysqlSession::call() {
         if (asked_.shared) append_call("to_shedlock", names, text);
     }
     if (!alone) text += "COMMIT";
+    if (renews_many) text += ";SET " + lock_limits();
     send(std::move(text));
+}
+
+/// For one among them whose row is locked: a second is the least that there is, and too much of a
+/// short lease. And where the server says so, whoever has waited in vain has undone the others.
+std::string MysqlSession::waiting_little(const std::string& lease) {
+    return "SET innodb_lock_wait_timeout=1,@holdfast_waited=" + lease +
+           "<3000 OR @@GLOBAL.innodb_rollback_on_timeout;";
+}
+
+/// Whoever has it may end. So the others try again, now and then; to have it twice does no harm.
+std::string MysqlSession::taking_of_awake() {
+    constexpr std::chrono::seconds pause{1};
+    const Moment now = BootClock::now();
+    if (!look_for_awake_ || now < *look_for_awake_) return {};
+    look_for_awake_ = now + pause;
+    return "DO " + getting_of_awake() + ";";
 }
 
 void MysqlSession::seat_answered() {
@@ -380,9 +414,12 @@ void MysqlSession::seat_answered() {
     reply_whole_ = true;
 }
 
+/// Those who make the same tables and procedures wait for each other.
 void MysqlSession::run(std::string_view script) {
     state_ = State::busy;
-    send(std::string(script));
+    std::string text = "SET lock_wait_timeout=30;" + std::string(script);
+    text.erase(text.find_last_not_of("; \n") + 1);  // an empty statement is an error
+    send(text + ";SET " + lock_limits());
     proceed(start_step());
 }
 

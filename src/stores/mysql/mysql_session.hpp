@@ -67,10 +67,14 @@ private:
     void moved_on();
     void answered();
     std::string greeting() const;
+    std::string lock_limits() const;
     void greeted();
     std::string hanging_of_bell() const;
+    std::string getting_of_awake() const;
+    std::string taking_of_awake();
     void bell_hung();
     void call();
+    static std::string waiting_little(const std::string& lease);
     void seat_answered();
     void roll_back();
     void sleep_again();
@@ -94,6 +98,7 @@ private:
 
     sql::Call asked_;
     Seat seat_;
+    std::optional<Moment> look_for_awake_;     ///< when it tries again to have the sleeper's lock
     std::optional<sql::ServerError> refusal_;  ///< of a request that is being rolled back
     /// Whom something was told, and when: several may be told at the same moment, and seen one
     /// after the other.

@@ -42,8 +42,9 @@ constexpr std::array known_errors{
     Known{"40001", Remedy::again, errc::unreachable, "transactions met, again and again"},
     Known{"40P01", Remedy::again, errc::unreachable, "transactions met, again and again"},
     Known{"55P03", Remedy::again, errc::unreachable,
-          "the resource's row is locked by somebody else; end that transaction"},
-    Known{"57014", Remedy::again, errc::unreachable, "somebody cancelled it"},
+          "the resource's row, or the whole table, is locked by somebody else; end that "
+          "transaction"},
+    Known{"57014", Remedy::again, errc::unreachable, "somebody cancelled it, or it took too long"},
     Known{"57P03", Remedy::again, errc::unreachable, "it is starting; try again in a moment"},
     Known{"53", Remedy::again, errc::unreachable,
           "it has not enough of something; see the server's log"},
@@ -106,6 +107,13 @@ Failure refused_connection(const std::string& message, const sql::Address& addre
         sql::says_any(message, {"password", "certificate", "SSL"}) && !broke_off(message);
     return has_wrong_files ? sql::not_let_in(message, address)
                            : sql::lost_connection(message, address);
+}
+
+Failure unconfirmed_commit(const sql::Address& address) {
+    return {errc::unreachable, Effect::unknown,
+            address.shown() +
+                ": a commit that waited for a replica was cancelled, so it may be missing there; "
+                "see to the servers in synchronous_standby_names"};
 }
 
 bool ends_connection(std::string_view code) {

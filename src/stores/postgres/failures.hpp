@@ -11,6 +11,9 @@ sql::Dialect::Meaning meaning_of(const sql::ServerError& error, const sql::Addre
 /// Why no connection came about, by what libpq says of it; with codes (PQERRORS_VERBOSE).
 Failure refused_connection(const std::string& message, const sql::Address& address);
 
+/// Why a connection counts as broken that has answered: what it said need not be so.
+Failure unconfirmed_commit(const sql::Address& address);
+
 /// The server ends the connection with this error.
 bool ends_connection(std::string_view code);
 

@@ -89,14 +89,16 @@ std::string escaped_for_options(std::string_view value) {
 }
 
 /// READ COMMITTED, whatever the database's default: under the others a statement after the lock
-/// would not see what was done before it was had. The server gives up when nobody waits any more.
+/// would not see what was done before it was had. The server gives up before we do, and says why.
+/// Its warnings are asked for because of one: see take_notice().
 std::string settings(const Address& address) {
-    const std::string limit = std::to_string(address.request_timeout.count());
+    const auto lock_timeout = address.lock_timeout();
+    const std::string limit = std::to_string((lock_timeout + lock_timeout / 4).count());
     return "-c search_path=" + escaped_for_options(search_path_of(address.schema)) +
            " -c default_transaction_isolation=read\\ committed -c default_transaction_read_only=off"
            " -c lock_timeout=" +
-           limit + " -c statement_timeout=" + limit +
-           " -c client_min_messages=error -c idle_in_transaction_session_timeout=" + limit;
+           std::to_string(lock_timeout.count()) + " -c statement_timeout=" + limit +
+           " -c client_min_messages=warning -c idle_in_transaction_session_timeout=" + limit;
 }
 
 Parameters parameters_for(const Address& address, const std::string& numeric_host) {
@@ -207,6 +209,7 @@ void PostgresSession::start(const std::string& numeric_host) {
     if (!connection_ || PQstatus(connection_.get()) == CONNECTION_BAD) {
         return fail(refused_connection(connection_ ? message() : "out of memory", address_));
     }
+    PQsetNoticeReceiver(connection_.get(), take_notice, this);
     // It says the code too then, which has no language.
     PQsetErrorVerbosity(connection_.get(), PQERRORS_VERBOSE);
     wanted_ = POLLOUT;
@@ -323,6 +326,15 @@ void PostgresSession::flush() {
     wanted_ = static_cast<short>(left > 0 ? POLLIN | POLLOUT : POLLIN);
 }
 
+/// Where somebody cancels a commit that waits for a replica, the server answers as if it had
+/// waited, and warns. By what function of its own it does, in no language, is the sign of that: the
+/// code is that of all warnings.
+void PostgresSession::take_notice(void* session, const PGresult* notice) {
+    const char* const source = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+    if (source == nullptr || std::string_view(source) != "SyncRepWaitForLSN") return;
+    static_cast<PostgresSession*>(session)->is_unconfirmed_ = true;
+}
+
 void PostgresSession::receive() {
     if ((wanted_ & POLLOUT) != 0) flush();
     if (!connection_ || state_ == State::broken) return;
@@ -336,6 +348,8 @@ void PostgresSession::receive() {
             take_result(*result);
         } else {
             reply_whole_ = true;
+            // What is sent again writes again, and waits for that with all before it.
+            if (is_unconfirmed_) return fail(unconfirmed_commit(address_));
         }
         if (!connection_ || state_ == State::broken) return;
     }

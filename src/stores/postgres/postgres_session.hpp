@@ -42,6 +42,7 @@ private:
     void start(const std::string& numeric_host);
     void poll_connection();
     void greet();
+    static void take_notice(void* session, const PGresult* notice);
     void receive();
     void take_result(const PGresult& result);
     void greeted();
@@ -63,6 +64,7 @@ private:
     bool greeting_ = false;                 ///< connected, and finding out whom it is connected to
     std::map<std::string, bool> prepared_;  ///< the functions that were asked for: whether they are
     std::optional<sql::Call> to_send_;      ///< once it is prepared
+    bool is_unconfirmed_ = false;           ///< no replica may have what was committed last
 };
 
 }  // namespace holdfast::inline v0::postgres

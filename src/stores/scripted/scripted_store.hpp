@@ -12,6 +12,7 @@
 
 #include "port/sentences.hpp"
 #include "port/store.hpp"
+#include "port/unanswered.hpp"
 #include "stores/scripted/inspection.hpp"
 #include "stores/scripted/protocol.hpp"
 #include "stores/scripted/under_way.hpp"
@@ -286,6 +287,7 @@ private:
             if (!copies_are_left) waiters_.claim_ended(nonce, renewing.extension.serial);
             if (!result.ok()) continue;
             const Standing& standing = result.value()[i];
+            if (is_unanswered(standing)) continue;
             if (standing.state == State::waiting) waiters_.goes_on(nonce, renewing.lease_end);
             waiters_.settled(nonce, standing);
         }

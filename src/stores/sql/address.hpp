@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 
 #include "port/store_url.hpp"
@@ -12,6 +14,12 @@ struct Address : net::Address {
     std::string user = {};
     std::string password = {};
     std::string database = {};
+
+    /// How long a request waits in the server for what somebody has locked: less than we wait for
+    /// the server, so that it says why, and the connection stays.
+    std::chrono::milliseconds lock_timeout() const {
+        return std::max(request_timeout * 2 / 3, std::chrono::milliseconds{1});
+    }
 };
 
 /// What a kind of server has when its URL says nothing.

@@ -6,6 +6,7 @@
 
 #include "port/sentences.hpp"
 #include "port/told_time.hpp"
+#include "port/unanswered.hpp"
 #include "stores/scripted/words.hpp"
 
 namespace holdfast::inline v0::sql {
@@ -56,6 +57,8 @@ std::optional<Standing> standing_in(const Row& row) {
             return Standing{.state = State::admitted,
                             .fence = unsigned_in(row[2]),
                             .server_clock = clock_in(row[3])};
+        case '4':
+            return unanswered();
         default:
             return std::nullopt;
     }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "port/sentences.hpp"
 #include "stores/sql/failures.hpp"
 
 namespace holdfast::inline v0::sql {
@@ -16,8 +17,6 @@ namespace {
 
 /// A server has a process or a thread for each.
 constexpr std::size_t most_sessions = 4;
-/// How many of those that are not under way yet are looked at, however many there are.
-constexpr std::ptrdiff_t farthest_look = 64;
 /// How long whoever was woken, and sleeps again by a request of its own, lets its other requests go
 /// first.
 constexpr auto longest_awake = 5ms;
@@ -60,7 +59,8 @@ void SqlWire::submit(Call call, Answered answered) {
                                              BootClock::now() + address_.request_timeout);
     const std::lock_guard guard(mutex_);
     outbox_.submit(std::move(request));
-    hand_out();
+    // Else nothing has changed for anybody, and there may be many to look through.
+    if (!must_wait(*outbox_.waiting().back())) hand_out();
     // Whoever leads may be asleep over connections that are all busy, or not there.
     if (!outbox_.waiting().empty()) bell_.ring();
 }
@@ -111,14 +111,14 @@ void SqlWire::serve(Moment now, Due& due) {
     forget_some();
 }
 
-/// What somebody waits for goes first. Nobody waits for this: it ends with the server's own time
-/// limit, or with its connection, and is never sent again.
+/// What somebody waits for goes first. Nobody waits for this: it is never sent again.
 void SqlWire::forget_some() {
     const bool at_leisure = outbox_.waiting().empty() && !outbox_.is_held_back() &&
                             std::ranges::any_of(slots_, &Slot::idle);
     if (!at_leisure || !forgetting_.is_due()) return;
+    const Moment now = BootClock::now();
     auto request = std::make_unique<Request>(
-        forgetting_.start(), [](const Answer&) {}, Moment::max());
+        forgetting_.start(), [](const Answer&) {}, now + address_.request_timeout);
     request->forgets = true;
     outbox_.submit(std::move(request));
     hand_out();
@@ -148,18 +148,14 @@ void SqlWire::give_back(Slot& slot, Moment now) {
         outbox_.send_again(std::move(slot.request));
     }
     slot.request.reset();
-    slot.session.reset();
-    if (backoff_.next() <= now) backoff_.failed(now);
+    drop(slot, now);
 }
 
 void SqlWire::go_on(Slot& slot, Moment now, Due& due) {
     Session& session = *slot.session;
     const bool opening = session.state() == Session::State::opening;
     session.advance();
-    if (opening && session.state() == Session::State::idle) {
-        backoff_.succeeded();
-        outbox_.connected();
-    }
+    if (opening && session.state() == Session::State::idle) outbox_.connected();
     if (auto reply = session.take_reply()) take_reply(slot, *std::move(reply), due);
     if (!slot.session) return;
     const bool too_slow = session.state() == Session::State::opening && now >= slot.open_until;
@@ -177,10 +173,15 @@ void SqlWire::go_on(Slot& slot, Moment now, Due& due) {
 void SqlWire::take_reply(Slot& slot, Reply reply, Due& due) {
     if (!slot.request) return;
     if (std::exchange(slot.making_schema, false)) {
-        if (!reply.error) return slot.session->ask(slot.request->call);
+        if (!reply.error) {
+            slot.request->goes_out(BootClock::now());
+            return slot.session->ask(slot.request->call);
+        }
         slot.request->schema_made = true;
     }
     if (reply.error) return refused(slot, *reply.error, due);
+    // That it lets us in says little of a server that then stands still, or sends us away.
+    backoff_.succeeded();
     if (slot.request->forgets) return forgot(slot, std::move(reply));
     if (slot.request->call.verb == "leave") forgetting_.left();
     net::finish(std::move(slot.request), std::move(reply), due);
@@ -189,26 +190,26 @@ void SqlWire::take_reply(Slot& slot, Reply reply, Due& due) {
 void SqlWire::refused(Slot& slot, const ServerError& error, Due& due) {
     auto meaning = dialect_->meaning_of(error);
     Request& request = *slot.request;
-    if (request.forgets) {
-        if (meaning.remedy == Dialect::Remedy::reconnect) slot.session.reset();
-        return forgot(slot, std::move(meaning.failure));
-    }
+    const Moment now = BootClock::now();
+    if (meaning.remedy == Dialect::Remedy::reconnect) drop(slot, now);
+    if (request.forgets) return forgot(slot, std::move(meaning.failure));
     switch (meaning.remedy) {
         case Dialect::Remedy::schema:
             if (std::exchange(request.schema_made, true)) break;
             slot.making_schema = true;
-            request.deadline = std::max(request.deadline, BootClock::now() + time_for_schema);
+            request.deadline = std::max(request.deadline, now + time_for_schema);
             return slot.session->run(dialect_->schema());
         case Dialect::Remedy::repeat:
             request.lost();
             [[fallthrough]];
         case Dialect::Remedy::again:
-            outbox_.hold_back(BootClock::now() + passing_trouble);
+            // The next time it would not be heard of before its own is up: so this is why.
+            if (now + (now - request.sent) >= request.deadline) break;
+            outbox_.hold_back(now + passing_trouble);
+            request.met = meaning.failure.sentence;
             request.trouble = std::move(meaning.failure);
             return outbox_.send_again(std::move(slot.request));
         case Dialect::Remedy::reconnect:
-            slot.session.reset();
-            break;
         case Dialect::Remedy::none:
             break;
     }
@@ -216,13 +217,18 @@ void SqlWire::refused(Slot& slot, const ServerError& error, Due& due) {
     net::finish(std::move(slot.request), std::move(meaning.failure), due);
 }
 
+/// The next one is made after a pause.
+void SqlWire::drop(Slot& slot, Moment now) {
+    slot.session.reset();
+    // Several break together when a server ends: that is one failure.
+    if (backoff_.next() <= now) backoff_.failed(now);
+}
+
 /// What was under way is sent again on another connection.
 void SqlWire::broken(Slot& slot, Moment now, Due& due) {
     Failure trouble = slot.session->trouble();
-    // Several break together when a server ends: that is one failure.
-    if (backoff_.next() <= now) backoff_.failed(now);
     if (!slot.request) {
-        slot.session.reset();
+        drop(slot, now);
         return net::finish(outbox_.attempt_failed(std::move(trouble)), due);
     }
     slot.making_schema = false;
@@ -230,25 +236,35 @@ void SqlWire::broken(Slot& slot, Moment now, Due& due) {
         forgot(slot, std::move(trouble));
     } else {
         slot.request->lost();
+        slot.request->met = trouble.sentence;
         slot.request->trouble = std::move(trouble);
         outbox_.send_again(std::move(slot.request));
     }
-    slot.session.reset();
+    drop(slot, now);
 }
 
-/// The first for whose resource nothing is under way. They would wait for each other in the server
-/// all the same, by the resource's row, and on several connections in any order.
+/// While something is under way for its resource: they would wait for each other in the server all
+/// the same, by the resource's row, and on several connections in any order.
+bool SqlWire::must_wait(const Request& request) const {
+    const std::string_view resource = resource_of(request.call);
+    if (request.renews || resource.empty()) return false;
+    return std::ranges::any_of(slots_, [&](const Slot& slot) {
+        return slot.request && !slot.request->renews && resource_of(slot.request->call) == resource;
+    });
+}
+
+/// Of those that need not wait, the first that is urgent, else the first. However many want one
+/// resource, they delay nobody who wants another.
 SqlWire::Outbox::Requests::const_iterator SqlWire::next_to_go() const {
-    const auto is_under_way = [&](const std::unique_ptr<Request>& request) {
-        const std::string_view resource = resource_of(request->call);
-        return !resource.empty() && std::ranges::any_of(slots_, [&](const Slot& slot) {
-            return slot.request && resource_of(slot.request->call) == resource;
-        });
-    };
     const auto& waiting = outbox_.waiting();
-    const auto last = waiting.begin() + std::min(std::ssize(waiting), farthest_look);
-    const auto found = std::find_if_not(waiting.begin(), last, is_under_way);
-    return found == last ? waiting.end() : found;
+    auto first = waiting.end();
+    for (auto one = waiting.begin(); one != waiting.end(); ++one) {
+        const bool counts = first == waiting.end() || (*one)->is_urgent;
+        if (!counts || must_wait(**one)) continue;
+        if ((*one)->is_urgent) return one;
+        first = one;
+    }
+    return first;
 }
 
 void SqlWire::hand_out() {
@@ -294,11 +310,18 @@ void SqlWire::open_more(Moment now) {
 void SqlWire::expire(Moment now, Due& due) {
     for (Slot& slot : slots_) {
         if (!slot.request || !slot.request->is_overdue(now)) continue;
+        if (slot.request->forgets) {
+            forgot(slot, outbox_.out_of_time());
+            drop(slot, now);
+            continue;
+        }
         slot.request->lost();
-        Failure why = slot.request->given_up(outbox_.out_of_time());
+        Failure why = slot.request->given_up(
+            timed_out(address_.shown(), address_.request_timeout, slot.request->met));
         net::finish(std::move(slot.request), std::move(why), due);
-        // Its answer, should there be one, would be taken for that of the next.
-        slot.session.reset();
+        // Its answer, should there be one, would be taken for that of the next. In the server it
+        // may go on: without a pause these would be more and more.
+        drop(slot, now);
     }
     std::erase_if(slots_, [](const Slot& slot) { return !slot.session; });
     net::finish(outbox_.expire(now), due);

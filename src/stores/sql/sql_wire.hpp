@@ -26,8 +26,9 @@ using Answer = net::Answer<Reply>;
 /// The connections of one client to a server: a handful for the requests of all threads, made when
 /// all others are busy, and one more that brings what is told to waiters, made when somebody first
 /// listens. A request is handed to a connection by whoever makes it, and whoever waits reads for
-/// everybody. Requests for one resource go one after the other, in the order in which they were
-/// made: so a line has that order too.
+/// everybody. Requests for one resource go one after the other, and those that enter in the order
+/// in which they were made: so a line has that order too. What gives back goes before what wants,
+/// and a renewal waits for nobody: it names whom it is about, and never brings back who is gone.
 ///
 /// Whatever was under way when a connection breaks is sent again on the next one, until its time is
 /// up: every request of ours may be repeated. A connection of which an exception (out of memory,
@@ -56,6 +57,9 @@ private:
             : Question(until, std::move(told)), call(std::move(asked)) {}
 
         Call call;
+        const bool renews = call.verb == "renew";
+        const bool is_urgent = renews || call.verb == "leave";
+        std::string met = {};  ///< why an earlier copy came to nothing
         bool schema_made = false;
         bool forgets = false;  ///< asked by nobody: see Forgetting
     };
@@ -79,7 +83,9 @@ private:
     void go_on(Slot& slot, Moment now, Due& due);
     void take_reply(Slot& slot, Reply reply, Due& due);
     void refused(Slot& slot, const ServerError& error, Due& due);
+    void drop(Slot& slot, Moment now);
     void broken(Slot& slot, Moment now, Due& due);
+    bool must_wait(const Request& request) const;
     Outbox::Requests::const_iterator next_to_go() const;
     void hand_out();
     void ask(Slot& slot);

@@ -88,9 +88,9 @@ BEGIN
 END;
 
 -- The answers of all verbs are rows of these four: a state (0 gone, 1 waiting, 2 offered, 3
--- admitted), ticket, fence and look (-1: none); or a word that says why it is refused, and what
--- belongs to that. With the last of a request its transaction ends, before the answer: so there is
--- one thing to be sent and to wake up for.
+-- admitted; 4, of one of many that are renewed: somebody has its row), ticket, fence and look (-1:
+-- none); or a word that says why it is refused, and what belongs to that. With the last of a request
+-- its transaction ends, before the answer: so there is one thing to be sent and to wake up for.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_answer(
     IN its_end INT, IN state INT, IN ticket BIGINT, IN fence BIGINT, IN look BIGINT)
 SQL SECURITY INVOKER
@@ -158,6 +158,8 @@ SQL SECURITY INVOKER
 BEGIN
     DECLARE awake VARCHAR(64) CHARACTER SET ascii DEFAULT CONCAT('holdfast_', its_client, '_awake');
     DECLARE news INT;
+    -- It woke just when it had got the lock: as long as it has that, it would not sleep any more.
+    IF IS_USED_LOCK(awake) = CONNECTION_ID() THEN DO RELEASE_LOCK(awake); END IF;
     -- In this order: what is told with a seat may move to the contenders meanwhile, and not back.
     SELECT COUNT(*) INTO news FROM holdfast_lines
         WHERE seat_told_to = its_client

@@ -107,7 +107,27 @@ body: BEGIN
     CALL holdfast_1_answer(its_end, 3, its_ticket, its_fence, -1);
 END;
 
--- Called for many in one transaction, sorted by name, so that two never wait for each other.
+-- Whether somebody else has the row of one of many that are renewed together, still has it after a
+-- second (innodb_lock_wait_timeout of such a request: set in here it would not count), and may have it
+-- for long. Else it is locked now. Those behind it wait for nobody any more: @holdfast_waited.
+CREATE PROCEDURE IF NOT EXISTS holdfast_1_lock_or_skip(
+    IN its_name TEXT $ascii, OUT is_locked BOOLEAN)
+SQL SECURITY INVOKER
+body: BEGIN
+    DECLARE its_id, found BINARY(32);
+    DECLARE EXIT HANDLER FOR 1205 SET is_locked = TRUE, @holdfast_waited = TRUE;
+    SET its_id = UNHEX(SHA2(its_name, 256)), is_locked = FALSE;
+    SELECT id INTO found FROM holdfast_lines WHERE id = its_id FOR UPDATE SKIP LOCKED;
+    IF found IS NOT NULL THEN LEAVE body; END IF;
+    SET is_locked = EXISTS (SELECT 1 FROM holdfast_lines WHERE id = its_id);
+    IF is_locked AND NOT @holdfast_waited THEN
+        SELECT id INTO found FROM holdfast_lines WHERE id = its_id FOR UPDATE;
+        SET is_locked = FALSE;
+    END IF;
+END;
+
+-- Called for many in one transaction, sorted by name, so that two never wait for each other. One
+-- whose row somebody else has for long is answered with a 4, and costs the others little.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_renew(
     IN its_name TEXT $ascii, IN its_nonce CHAR(32) $ascii, IN its_lease BIGINT,
     IN its_serial BIGINT, IN its_end INT)
@@ -118,8 +138,16 @@ body: BEGIN
         last_serial BIGINT;
     DECLARE line_fairness CHAR(1) $ascii;
     DECLARE seat CHAR(32) $ascii DEFAULT '';
-    DECLARE done BOOLEAN DEFAULT FALSE;
-    IF its_end THEN START TRANSACTION; END IF;
+    DECLARE done, is_locked BOOLEAN DEFAULT FALSE;
+    IF its_end THEN
+        START TRANSACTION;
+    ELSE
+        CALL holdfast_1_lock_or_skip(its_name, is_locked);
+        IF is_locked THEN
+            CALL holdfast_1_answer(its_end, 4, 0, 0, -1);
+            LEAVE body;
+        END IF;
+    END IF;
     SELECT id, capacity, fairness, last_fence, seat_nonce, seat_ticket, seat_fence, seat_claim_end,
             seat_serial,
             IF(seat_claim_end = 0 OR seat_nonce = its_nonce, seat_lease_end,

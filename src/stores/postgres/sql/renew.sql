@@ -67,12 +67,44 @@ BEGIN
     RETURN holdfast_1_renew_one(the_line, one, now + its_lease * 1000, now);
 END $$;
 
+-- Whether somebody else has the row of one of many that are renewed together, still has it after
+-- so many milliseconds, and may have it for long. Else it is locked now.
+CREATE OR REPLACE FUNCTION holdfast_1_is_locked(its_name text, patience bigint) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+    its_id bytea := sha256(convert_to(its_name, 'UTF8'));
+    usual text;
+BEGIN
+    PERFORM FROM holdfast_lines WHERE id = its_id FOR UPDATE SKIP LOCKED;
+    IF FOUND OR NOT EXISTS (SELECT FROM holdfast_lines WHERE id = its_id) THEN RETURN false; END IF;
+    IF patience = 0 THEN RETURN true; END IF;
+    usual := current_setting('lock_timeout');
+    PERFORM set_config('lock_timeout', patience::text, true);
+    BEGIN
+        PERFORM FROM holdfast_lines WHERE id = its_id FOR UPDATE;
+    EXCEPTION WHEN lock_not_available THEN
+        PERFORM set_config('lock_timeout', usual, true);
+        RETURN true;
+    END;
+    PERFORM set_config('lock_timeout', usual, true);
+    RETURN false;
+END $$;
+
 -- Many in one transaction. Whoever asks sorts them by name, so that two never wait for each other.
+-- One whose row somebody else has for long is answered with a 4, and costs the others little: they
+-- wait a moment of their lease for it, once.
 CREATE OR REPLACE FUNCTION holdfast_1_renew_all(names text[], nonces text[], leases bigint[],
                                                 serials bigint[])
 RETURNS SETOF text[] LANGUAGE plpgsql AS $$
+DECLARE
+    patience bigint := least(leases[1] / 12, 1000);
 BEGIN
     FOR i IN 1 .. array_length(names, 1) LOOP
-        RETURN NEXT holdfast_1_renew(names[i], nonces[i], leases[i], serials[i]);
+        IF holdfast_1_is_locked(names[i], patience) THEN
+            patience := 0;
+            RETURN NEXT ARRAY['4', '0', '0', '-1'];
+        ELSE
+            RETURN NEXT holdfast_1_renew(names[i], nonces[i], leases[i], serials[i]);
+        END IF;
     END LOOP;
 END $$;

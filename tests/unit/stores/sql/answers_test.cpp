@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "port/unanswered.hpp"
+
 namespace holdfast::sql {
 namespace {
 
@@ -26,6 +28,15 @@ TEST(SqlAnswers, StatesAreReadWithWhatBelongsToThem) {
     EXPECT_EQ(standing_of({"3", "7", "9007199254740990", "-1"}).value().fence, 9007199254740990U);
     EXPECT_EQ(standing_of({"1", "7", "0", "1500"}).value().look_again, 1500ms);
     EXPECT_FALSE(standing_of({"1", "7", "0", "-1"}).value().look_again);
+}
+
+TEST(SqlAnswers, OneWhoseRowIsLockedWasNotAnsweredFor) {
+    const auto standings =
+        Answers("server", ours)
+            .standings({.rows = {{"3", "7", "9", "-1"}, {"4", "0", "0", "-1"}}}, 2);
+    ASSERT_TRUE(standings.ok());
+    EXPECT_EQ(standings.value()[0].state, State::admitted);
+    EXPECT_TRUE(is_unanswered(standings.value()[1]));
 }
 
 TEST(SqlAnswers, TheServersClockComesWithWhatDoesNotWait) {

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <new>
+#include <thread>
+#include <utility>
 
 #include "port/pending.hpp"
 
@@ -55,6 +59,163 @@ TEST(SqlWire, ASessionThatIsBrokenFromTheStartIsTriedAgainAndItsReasonTold) {
     EXPECT_EQ(result.failure().sentence, "no thread is left");
     EXPECT_GT(unlucky->attempts, 3);
     EXPECT_LT(unlucky->attempts, 100) << "with no rest in between";
+}
+
+/// What a scripted server says to a call; nothing: it is at that for ever.
+using Says = std::function<std::optional<Reply>(const Call&)>;
+
+class ScriptedSession final : public Session {
+public:
+    ScriptedSession(const Says& says, std::vector<std::string>& asked)
+        : says_(says), asked_(asked) {}
+    void advance() override {
+        if (state_ == State::opening) state_ = State::idle;
+    }
+    int descriptor() const noexcept override { return -1; }
+    void ask(const Call& call) override {
+        state_ = State::busy;
+        std::string& asked = asked_.emplace_back(call.verb);
+        for (const std::string& word : call.rows.front()) asked += " " + word;
+        if (auto reply = says_(call)) {
+            reply_ = *std::move(reply);
+            reply_whole_ = true;
+        }
+    }
+    void run(std::string_view /*script*/) override {}
+    std::vector<std::string> take_pushes() override { return {}; }
+
+private:
+    const Says& says_;
+    std::vector<std::string>& asked_;
+};
+
+/// Each connection is there at once. Every error is one of a server that somebody else may do
+/// better.
+class ScriptedServer final : public Dialect {
+public:
+    explicit ScriptedServer(Says says) : says_(std::move(says)) {}
+    std::unique_ptr<Session> open(Purpose /*purpose*/,
+                                  std::function<void()> /*resolved*/) const override {
+        ++opened;
+        return std::make_unique<ScriptedSession>(says_, asked);
+    }
+    std::string_view schema() const override { return {}; }
+    Meaning meaning_of(const ServerError& error) const override {
+        return {error.code == "again" ? Remedy::again : Remedy::reconnect,
+                {errc::unreachable, Effect::none, error.message}};
+    }
+    const std::string& client() const override { return client_; }
+
+    mutable int opened = 0;
+    mutable std::vector<std::string> asked;  ///< in the order in which it heard of it
+
+private:
+    const Says says_;
+    const std::string client_;
+};
+
+const Reply done{.rows = {{"3", "1", "1", "-1"}}};
+
+class OnAScriptedServer : public testing::Test {
+protected:
+    void serve(Says says, std::chrono::milliseconds request_timeout = 2s) {
+        server_ = std::make_shared<ScriptedServer>(std::move(says));
+        Address address;
+        address.request_timeout = request_timeout;
+        wire_ = std::make_unique<SqlWire>(address, server_);
+    }
+    void submit(const std::string& verb, const std::string& name) {
+        wire_->submit({verb, {{name}}}, [](const Answer&) {});
+    }
+    Result<Reply> answer_to(const std::string& verb, const std::string& name) {
+        const auto flight = std::make_shared<Flight<Reply>>(*wire_);
+        wire_->submit({verb, {{name}}},
+                      [flight](Answer answer) { flight->complete(std::move(answer.result)); });
+        return Pending<Reply>(flight).get();
+    }
+    /// The first of them never ends.
+    void crowd(const std::string& name) {
+        for (int i = 0; i < 200; ++i) submit("enter", name);
+    }
+
+    std::shared_ptr<ScriptedServer> server_;
+    std::unique_ptr<SqlWire> wire_;
+};
+
+/// They go one after the other, on one connection: the others are for the others.
+TEST_F(OnAScriptedServer, ManyWhoWantOneResourceDelayNobodyElse) {
+    serve([](const Call& call) -> std::optional<Reply> {
+        if (call.rows.front().front() == "hot") return std::nullopt;
+        return done;
+    });
+    crowd("hot");
+    EXPECT_TRUE(answer_to("enter", "cold").ok());
+    EXPECT_TRUE(answer_to("renew", "cold").ok());
+}
+
+TEST_F(OnAScriptedServer, ARenewalWaitsForNobodyWhoWantsWhatItKeeps) {
+    serve([](const Call& call) -> std::optional<Reply> {
+        if (call.verb == "enter") return std::nullopt;
+        return done;
+    });
+    crowd("hot");
+    EXPECT_TRUE(answer_to("renew", "hot").ok());
+}
+
+TEST_F(OnAScriptedServer, WhatGivesBackGoesBeforeWhatWants) {
+    serve([](const Call& call) -> std::optional<Reply> {
+        if (call.verb == "enter") return std::nullopt;
+        return done;
+    });
+    crowd("hot");
+    EXPECT_TRUE(answer_to("leave", "hot").ok());
+    EXPECT_EQ(server_->asked.front(), "leave hot");
+}
+
+TEST_F(OnAScriptedServer, ThoseWhoWantOneResourceGoInTheirOrder) {
+    serve([](const Call&) { return done; });
+    std::vector<std::string> in_order;
+    for (int i = 0; i < 100; ++i) {
+        const std::string number = std::to_string(i);
+        wire_->submit({"enter", {{"hot", number}}}, [](const Answer&) {});
+        submit("enter", "other" + number);
+        in_order.push_back("enter hot " + number);
+    }
+    EXPECT_TRUE(answer_to("enter", "hot").ok());
+    std::vector<std::string> of_hot = server_->asked;
+    std::erase_if(of_hot, [](const std::string& one) { return !one.starts_with("enter hot "); });
+    EXPECT_EQ(of_hot, in_order);
+}
+
+/// Each session that it costs is a new one, which the server has to let in.
+TEST_F(OnAScriptedServer, ThatSendsUsElsewhereIsNotConnectedToWithoutPause) {
+    serve([](const Call&) {
+        return Reply{.error = ServerError{.code = "read-only", .message = "a replica"}};
+    });
+    const Moment until = BootClock::now() + 300ms;
+    while (BootClock::now() < until) EXPECT_FALSE(answer_to("leave", "orders").ok());
+    EXPECT_LT(server_->opened, 20);
+}
+
+TEST_F(OnAScriptedServer, ThatAnswersNothingIsLeftAloneMoreAndMore) {
+    serve([](const Call&) { return std::nullopt; }, 10ms);
+    const Moment until = BootClock::now() + 600ms;
+    while (BootClock::now() < until) EXPECT_FALSE(answer_to("enter", "orders").ok());
+    EXPECT_LT(server_->opened, 20);
+}
+
+/// What was met after so long would be met again when nobody waits any more.
+TEST_F(OnAScriptedServer, WhatCannotBeTriedAgainInTimeIsTold) {
+    serve(
+        [](const Call&) {
+            std::this_thread::sleep_for(60ms);
+            return Reply{.error = ServerError{.code = "again", .message = "locked"}};
+        },
+        100ms);
+    const auto result = answer_to("enter", "orders");
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.failure().sentence, "locked");
+    EXPECT_EQ(server_->asked.size(), 1U);
 }
 
 /// Answers with the verb that it was asked for, and an end. Throws once where it was told to.

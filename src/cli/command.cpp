@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/boot_time.hpp"
 #include "cli/exit_code.hpp"
 
 namespace holdfast::cli {
@@ -67,6 +68,11 @@ void become_command(const RunOptions& options, const Signals& signals, Pact& pac
     if (!has_terminal()) setpgid(0, 0);
     auto words = options.command;
     if (!pact.wait_for_start()) std::_Exit(success);
+    // The wrapper, or this process, may have stood still: the word was good before.
+    if (pact.end_by() <= boot_time_now()) {
+        pact.set_too_late();
+        std::_Exit(success);
+    }
     auto environment = environment_with(pact.variables());
     signals.restore();
     execvpe(words.front().c_str(), pointers_to(words).data(), pointers_to(environment).data());

@@ -12,20 +12,18 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <sstream>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <holdfast/holdfast.hpp>
-#include <nlohmann/json.hpp>
 
 #include "cli/exit_code.hpp"
 
 namespace holdfast::cli {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr int journal_descriptor = 3;
 constexpr int own_threads = 3;
@@ -54,53 +52,47 @@ Descriptor nameless_file() {
     return Descriptor(descriptor);
 }
 
+/// Words, and behind them the URL as it is, whatever is in it.
 std::string text_of(const ContendingOrders& orders) {
     const verify::Manner& manner = orders.manner;
     const verify::Abilities& can = manner.abilities;
-    // A URL is any bytes; they come as they are.
-    const std::vector<std::uint8_t> store(orders.store.begin(), orders.store.end());
-    return Json{{"store", store},
-                {"client", orders.client},
-                {"seed", orders.seed},
-                {"prefix", manner.prefix},
-                {"mutexes", manner.mutexes},
-                {"can", {can.shares, can.permits, can.several, can.fences}},
-                {"leases", {manner.shortest_lease.count(), manner.longest_lease.count()}},
-                {"moment", manner.moment.count()},
-                {"long_one_in", manner.long_one_in},
-                {"longest_hold", manner.longest_hold.count()}}
-               .dump() +
-           "\n";
+    std::ostringstream words;
+    words << orders.client << ' ' << orders.seed << ' ' << manner.prefix << ' ' << manner.mutexes
+          << ' ' << can.shares << ' ' << can.permits << ' ' << can.several << ' ' << can.fences
+          << ' ' << manner.shortest_lease.count() << ' ' << manner.longest_lease.count() << ' '
+          << manner.moment.count() << ' ' << manner.long_one_in << ' '
+          << manner.longest_hold.count() << ' ' << orders.store << '\0';
+    return words.str();
+}
+
+std::chrono::milliseconds milliseconds_in(std::istream& words) {
+    std::int64_t count = 0;
+    words >> count;
+    return std::chrono::milliseconds{count};
 }
 
 ContendingOrders orders_in(const std::string& text) {
-    const Json orders = Json::parse(text);
-    const auto store = orders.at("store").get<std::vector<std::uint8_t>>();
-    const auto can = orders.at("can").get<std::array<bool, 4>>();
-    const auto leases = orders.at("leases").get<std::array<std::int64_t, 2>>();
-    const auto milliseconds = [&](const char* name) {
-        return std::chrono::milliseconds{orders.at(name).get<std::int64_t>()};
-    };
-    return {
-        .store = std::string(store.begin(), store.end()),
-        .client = orders.at("client"),
-        .seed = orders.at("seed"),
-        .manner = {
-            .prefix = orders.at("prefix"),
-            .mutexes = orders.at("mutexes"),
-            .abilities = {.shares = can[0], .permits = can[1], .several = can[2], .fences = can[3]},
-            .shortest_lease = std::chrono::milliseconds{leases[0]},
-            .longest_lease = std::chrono::milliseconds{leases[1]},
-            .moment = milliseconds("moment"),
-            .long_one_in = orders.at("long_one_in"),
-            .longest_hold = milliseconds("longest_hold")}};
+    ContendingOrders orders;
+    verify::Manner& manner = orders.manner;
+    verify::Abilities& can = manner.abilities;
+    std::istringstream words(text);
+    words >> orders.client >> orders.seed >> manner.prefix >> manner.mutexes >> can.shares >>
+        can.permits >> can.several >> can.fences;
+    manner.shortest_lease = milliseconds_in(words);
+    manner.longest_lease = milliseconds_in(words);
+    manner.moment = milliseconds_in(words);
+    words >> manner.long_one_in;
+    manner.longest_hold = milliseconds_in(words);
+    words.get();
+    std::getline(words, orders.store, '\0');
+    return orders;
 }
 
-/// From standard input: one line, behind which there is nothing but its end.
-std::string read_line() {
-    std::string line;
-    for (char one = 0; read(STDIN_FILENO, &one, 1) == 1 && one != '\n';) line += one;
-    return line;
+/// From standard input, behind which there is nothing but its end.
+std::string read_orders() {
+    std::string text;
+    for (char one = 0; read(STDIN_FILENO, &one, 1) == 1 && one != '\0';) text += one;
+    return text;
 }
 
 bool input_has_ended(std::chrono::milliseconds limit) {
@@ -210,7 +202,7 @@ verify::History ContendingProcess::history() const {
 int contend() {
     // One that stands still would not see that its input has ended.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const ContendingOrders orders = orders_in(read_line());
+    const ContendingOrders orders = orders_in(read_orders());
     verify::Journal journal(journal_descriptor);
     const std::optional<Client> client = connect_by(orders, journal);
     if (!client) return success;

@@ -45,6 +45,30 @@ bool has_children() noexcept {
     return waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
+Bystanders::Bystanders() {
+    for (const pid_t child : children_of(getpid()).value_or(std::vector<pid_t>())) {
+        processes_.emplace(child, Descriptor::or_none(open_process(child)));
+    }
+}
+
+bool Bystanders::have(pid_t child) const {
+    const auto found = processes_.find(child);
+    if (found == processes_.end()) return false;
+    const int process = found->second.get();
+    return process < 0 || !has_ended(process);
+}
+
+bool has_children_beside(const Bystanders& bystanders) {
+    const auto children = children_of(getpid());
+    // When they cannot be known: at least it is known whether there are any.
+    if (!children) return has_children();
+    return std::ranges::any_of(*children, [&](pid_t child) { return !bystanders.have(child); });
+}
+
+bool Roundup::is_spared(pid_t child, pid_t parent) const {
+    return bystanders_ != nullptr && parent == getpid() && bystanders_->have(child);
+}
+
 bool Roundup::round() {
     last_round_ = boot_time_now();
     if (!kill_ && last_round_ >= kill_at_) {
@@ -59,10 +83,9 @@ bool Roundup::round() {
         const auto children = children_of(process);
         if (!children) none_left = false;
         for (const pid_t child : children.value_or(std::vector<pid_t>())) {
-            family.emplace_back(child, process);
+            if (!is_spared(child, process)) family.emplace_back(child, process);
         }
-        const bool meant = parent != 0 && process != spared_;
-        if (meant && reach(process, parent)) none_left = false;
+        if (parent != 0 && reach(process, parent)) none_left = false;
     }
     pause_ = std::min(2 * pause_, longest_pause);
     next_round_ = last_round_ + pause_;

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <set>
 
 #include "cli/boot_time.hpp"
+#include "cli/descriptor.hpp"
 
 namespace holdfast::cli {
 
@@ -21,13 +23,30 @@ std::optional<int> reap(pid_t child) noexcept;
 /// Whether there is a child, be it ended or not. Whoever adopts orphans has no descendant without.
 bool has_children() noexcept;
 
+/// The children that this process finds itself with: made by the program that has become this one
+/// (`./daemon & exec holdfast run ...`). They and what they start are nobody's to end or to wait
+/// for. What they leave behind when they end is not told from the command's orphans.
+class Bystanders {
+public:
+    Bystanders();
+    /// Whether it is one of them, and not another one that got the number of one that has ended.
+    bool have(pid_t child) const;
+
+private:
+    std::map<pid_t, Descriptor> processes_;
+};
+
+/// Whether there is another child.
+bool has_children_beside(const Bystanders& bystanders);
+
 /// Ends all descendants of this process, however deep and in whatever session or process group:
 /// TERM, and KILL to those that are left at `kill_at`. Those that changed their user are out of
 /// reach. Call round(), and again at next_round(), until it says that none is left.
 class Roundup {
 public:
-    /// `spared` is a child that is not meant itself, though its own children are.
-    explicit Roundup(BootTime kill_at, pid_t spared = 0) : kill_at_(kill_at), spared_(spared) {}
+    /// All but the bystanders, if there are any, and what they have started.
+    explicit Roundup(BootTime kill_at, const Bystanders* bystanders = nullptr)
+        : kill_at_(kill_at), bystanders_(bystanders) {}
 
     void kill_no_later_than(BootTime moment) {
         kill_at_ = std::min(kill_at_, moment);
@@ -42,11 +61,12 @@ public:
     bool out_of_reach() const noexcept { return out_of_reach_; }
 
 private:
+    bool is_spared(pid_t child, pid_t parent) const;
     bool reach(pid_t process, pid_t parent);
     bool signal(int process_descriptor, pid_t process);
 
     BootTime kill_at_;
-    pid_t spared_;
+    const Bystanders* bystanders_;
     bool kill_ = false;
     bool out_of_reach_ = false;
     std::set<pid_t> told_;

@@ -197,7 +197,12 @@ void Pact::leave_with_warden(int descriptor) {
     Order order{.what = Order::What::keep};
     Envelope envelope(order);
     envelope.enclose(descriptor);
-    sendmsg(wrappers_end_.get(), envelope.message(), MSG_NOSIGNAL);
+    const bool sent = sendmsg(wrappers_end_.get(), envelope.message(), MSG_NOSIGNAL) >= 0;
+    // That the warden is gone is told before anything is started. Else nothing may be: killed, we
+    // would be taken for dead while the command lives.
+    if (sent || errno == EPIPE || errno == ECONNRESET) return;
+    throw std::system_error(errno, std::generic_category(),
+                            "the process that guards the command cannot be given the store's");
 }
 
 }  // namespace holdfast::cli

@@ -87,6 +87,8 @@ public:
     BootTime end_by() const noexcept { return BootTime(page_->end_by.load()); }
     bool started() const noexcept { return page_->started; }
     void set_command(pid_t process) noexcept { page_->command = process; }
+    /// Lets go of what was left with it.
+    void let_go() noexcept { kept_ = Descriptor(); }
     void set_overdue() noexcept { page_->overdue = true; }
 
     // --- the command's ---
@@ -94,12 +96,15 @@ public:
     bool wait_for_start() const;
     std::vector<std::string> variables() const;
     void set_start_error(int error) noexcept { page_->start_error = error; }
+    void set_too_late() noexcept { page_->too_late = true; }
 
     /// Readable when there is a report, or an order.
     int descriptor() const noexcept;
     pid_t command() const noexcept { return page_->command; }
     /// Whether the warden ended the command because end_by() came.
     bool overdue() const noexcept { return page_->overdue; }
+    /// Whether end_by() came before the command was started, which then it was not.
+    bool too_late() const noexcept { return page_->too_late; }
     /// Why the command could not be started, or 0.
     int start_error() const noexcept { return page_->start_error; }
 
@@ -111,6 +116,7 @@ private:
         std::atomic<int> start_error{0};
         std::atomic<bool> started{false};
         std::atomic<bool> overdue{false};
+        std::atomic<bool> too_late{false};
         std::size_t variables_size = 0;
     };
     static_assert(std::atomic<BootTime::rep>::is_always_lock_free);

@@ -86,21 +86,20 @@ public:
 
     /// How the program shall end; nothing when it is too late to start the command.
     std::optional<int> of_command(std::span<const std::string> variables, const Signals& signals,
-                                  Pact& pact, pid_t warden) {
+                                  Pact& pact, const Children& children) {
         const auto readiness = pact.readiness();
         if (readiness != Pact::Readiness::ready) return not_ready(readiness, pact.start_error());
         // What comes from here on is the command's: its process is there to get it.
-        signals.obey();
+        obey(signals);
         const BootTime end_by = must_end_by(hold_, pact.lease());
         if (end_by <= boot_time_now()) return std::nullopt;
         // Before there is a command, so that there is none without it.
         if (options_.on_lost != OnLost::ignore) pact.set_end_by(end_by);
-        Supervision supervision(hold_, options_, signals, pact, warden, steps_);
+        Supervision supervision(hold_, options_, signals, pact, children, steps_);
         pact.start(variables);
-        steps_.tell(
-            formatted("started {} as process {}", options_.command.front(), pact.command()));
         const int code = exit_code_of_status(supervision.until_end());
         pact.set_end_by(never);
+        if (pact.too_late()) return std::nullopt;
         if (pact.start_error() != 0) return refused(pact.start_error());
         const int answer = give_back(supervision, code);
         obey_terminal(supervision, answer, signals);
@@ -108,6 +107,15 @@ public:
     }
 
 private:
+    void obey(const Signals& signals) const {
+        try {
+            signals.obey();
+        } catch (const EndedBySignal& ended) {
+            cli::give_back(hold_, ended.signal);
+            throw;
+        }
+    }
+
     /// By a key that was pressed since the command's end we die as anybody would. All else was
     /// meant for the command, and shall not make it look as if it had not come to its own end.
     static void obey_terminal(const Supervision& supervision, int answer, const Signals& signals) {
@@ -173,20 +181,20 @@ private:
 class WardenProcess {
 public:
     WardenProcess(const RunOptions& options, const Signals& signals, Pact& pact) : pact_(pact) {
-        process_ = fork();
-        if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
-        if (process_ == 0) become_warden(options, signals);
+        children_.warden = fork();
+        if (children_.warden < 0) throw std::system_error(errno, std::generic_category(), "fork");
+        if (children_.warden == 0) become_warden(options, signals);
         pact_.become_wrapper();
     }
     /// Waits for its end, which is that of the command.
     ~WardenProcess() {
         pact_.dissolve();
-        while (waitpid(process_, nullptr, WNOHANG) == 0) wait_a_moment();
+        while (waitpid(children_.warden, nullptr, WNOHANG) == 0) wait_a_moment();
     }
     WardenProcess(const WardenProcess&) = delete;
     WardenProcess& operator=(const WardenProcess&) = delete;
 
-    pid_t pid() const noexcept { return process_; }
+    const Children& children() const noexcept { return children_; }
 
 private:
     [[noreturn]] void become_warden(const RunOptions& options, const Signals& signals) {
@@ -203,24 +211,26 @@ private:
 
     /// Waits for the warden for a moment: for the most part that is until it has ended.
     void wait_a_moment() const {
-        const Descriptor process = Descriptor::or_none(open_process(process_));
+        const pid_t warden = children_.warden;
+        const Descriptor process = Descriptor::or_none(open_process(warden));
         pollfd source{process.get(), POLLIN, 0};
         constexpr int milliseconds = 100;
-        if (poll(&source, 1, milliseconds) == 0 && is_stopped(process_)) kill(process_, SIGKILL);
+        if (poll(&source, 1, milliseconds) == 0 && is_stopped(warden)) kill(warden, SIGKILL);
     }
 
     Pact& pact_;
-    pid_t process_ = 0;
+    Children children_;
 };
 
 std::chrono::milliseconds usual_lease(const Client& client, const RunOptions& options) {
     return options.side == Side::shared ? client.usual_shared_lease() : client.usual_lease();
 }
 
-int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pact, pid_t warden) {
+int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pact,
+                    const Children& children) {
     const Steps steps(options.verbose);
     const Client client = connect_unless_ended(options.store, signals);
-    if (const Descriptor life(Descriptor::or_none(holdfast::share_life(client, warden)));
+    if (const Descriptor life(Descriptor::or_none(holdfast::share_life(client, children.warden)));
         life.get() >= 0) {
         pact.leave_with_warden(life.get());
     }
@@ -236,11 +246,13 @@ int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pac
                              fences.empty() ? "without a fence" : "with fence " + fences));
         if (const auto code =
                 Run(*hold, options, steps)
-                    .of_command(variables_for(client, *hold, options), signals, pact, warden)) {
+                    .of_command(variables_for(client, *hold, options), signals, pact, children)) {
             return *code;
         }
         // Nothing has run yet: that is no loss to anybody.
         steps.tell(options.all_names() + ": lost before the command was started");
+        // The process that was to become it has ended, and there is no other.
+        if (pact.too_late()) break;
         if (options.patience == std::chrono::nanoseconds::zero()) break;
     }
     steps.tell(options.all_names() + ": not acquired");
@@ -254,7 +266,7 @@ int run(RunOptions options) {
     try {
         Pact pact(room_for_variables(options));
         const WardenProcess warden(options, signals, pact);
-        return acquire_and_run(options, signals, pact, warden.pid());
+        return acquire_and_run(options, signals, pact, warden.children());
     } catch (const EndedBySignal& ended) {
         die_by(ended.signal);
     }

@@ -58,12 +58,12 @@ BootTime must_end_by(const Hold& hold, std::chrono::nanoseconds lease) {
 }
 
 Supervision::Supervision(Hold& hold, const RunOptions& options, const Signals& signals, Pact& pact,
-                         pid_t warden, const Steps& steps)
+                         const Children& children, const Steps& steps)
     : hold_(hold),
       options_(options),
       signals_(signals),
       pact_(pact),
-      warden_(warden),
+      children_(children),
       steps_(steps),
       in_terminal_(has_terminal()),
       command_(open_process(pact.command())),
@@ -71,7 +71,8 @@ Supervision::Supervision(Hold& hold, const RunOptions& options, const Signals& s
       started_(boot_time_now()),
       on_lost_(hold.lost(), [this] { lost_.set(); }) {}
 
-int Supervision::until_end() {
+int Supervision::until_end() noexcept {
+    steps_.tell(formatted("started {} as process {}", options_.command.front(), pact_.command()));
     for (;;) {
         take_reports();
         const BootTime now = boot_time_now();
@@ -150,7 +151,7 @@ void Supervision::stop(int signal) {
 /// That it has ended we see ourselves; how, the warden tells. If it does not, the command's status
 /// comes to us once the warden is gone.
 void Supervision::look_at_command(BootTime now) {
-    if (const auto status = reap(pact_.command())) on_end(*status, has_children());
+    if (const auto status = reap(pact_.command())) on_end(*status, has_rest());
     if (!command_ended_ && has_ended(command_.get())) {
         command_ended_ = true;
         if (!status_) warden_due_ = std::min(warden_due_, now + patience_with_warden(lease_));
@@ -164,7 +165,7 @@ void Supervision::look_at_rest() {
         cleared_ = in_wardens_place_->round();
         if (in_wardens_place_->out_of_reach()) tell_out_of_reach();
     } else if (warden_gone_ && rest_) {
-        cleared_ = !has_children();
+        cleared_ = !has_rest();
     }
 }
 
@@ -225,24 +226,32 @@ bool Supervision::was_asked_to_end() const {
 void Supervision::replace_warden() {
     warden_due_ = never;
     replaced_warden_ = true;
-    kill(warden_, SIGKILL);
-    if (ending_) in_wardens_place_.emplace(boot_time_now());
+    kill(children_.warden, SIGKILL);
+    if (ending_) take_wardens_place(boot_time_now());
+}
+
+void Supervision::take_wardens_place(BootTime kill_at) {
+    in_wardens_place_.emplace(kill_at, &children_.bystanders);
+}
+
+bool Supervision::has_rest() const {
+    return has_children_beside(children_.bystanders);
 }
 
 /// The warden is gone: its orphans are ours as soon as it has ended altogether.
 void Supervision::inherit() {
     warden_gone_ = true;
     warden_due_ = never;
-    while (waitpid(warden_, nullptr, 0) < 0 && errno == EINTR) {
+    while (waitpid(children_.warden, nullptr, 0) < 0 && errno == EINTR) {
     }
     const auto status = reap(pact_.command());
     if (!status_ && was_killed_with_warden(status)) {
         if (verdict_ == Verdict::none) verdict_ = Verdict::warden_gone;
         ending_ = true;
     }
-    if (status) on_end(*status, has_children());
+    if (status) on_end(*status, has_rest());
     if (ending_ && !in_wardens_place_ && !over()) {
-        in_wardens_place_.emplace(boot_time_now() + options_.kill_after_loss());
+        take_wardens_place(boot_time_now() + options_.kill_after_loss());
     }
 }
 
@@ -295,10 +304,7 @@ void Supervision::end_rest() {
 void Supervision::end_all(BootTime kill_at) {
     ending_ = true;
     if (in_wardens_place_) return in_wardens_place_->kill_no_later_than(kill_at);
-    if (warden_gone_) {
-        in_wardens_place_.emplace(kill_at);
-        return;
-    }
+    if (warden_gone_) return take_wardens_place(kill_at);
     warden_due_ = std::min(warden_due_, kill_at + patience_with_warden(lease_));
     pact_.send(Pact::Order{.what = Pact::Order::What::end, .kill_at = kill_at});
 }

@@ -26,6 +26,12 @@ enum class Verdict : std::uint8_t {
     took_too_long,  ///< --max-time
 };
 
+/// The children of the wrapper. Make it before any other child.
+struct Children {
+    Bystanders bystanders = {};
+    pid_t warden = 0;
+};
+
 /// When a command must have ended, by what is known of its hold now.
 BootTime must_end_by(const Hold& hold, std::chrono::nanoseconds lease);
 
@@ -36,11 +42,12 @@ class Supervision {
 public:
     /// A watch over a command that is about to be started.
     Supervision(Hold& hold, const RunOptions& options, const Signals& signals, Pact& pact,
-                pid_t warden, const Steps& steps);
+                const Children& children, const Steps& steps);
 
     /// Watches until the command has ended, and what else had to. The command's status, as
-    /// waitpid() has it.
-    int until_end();
+    /// waitpid() has it. An exception ends the process here, before it can give the hold back
+    /// under a command that lives: the warden has a share in it, and ends the command first.
+    int until_end() noexcept;
     Verdict verdict() const noexcept { return verdict_; }
     /// Says why the command was ended, unless that was said already.
     void tell_verdict();
@@ -63,6 +70,8 @@ private:
     void on_end(int status, bool rest);
     bool was_asked_to_end() const;
     void replace_warden();
+    void take_wardens_place(BootTime kill_at);
+    bool has_rest() const;
     void inherit();
     bool was_killed_with_warden(std::optional<int> status) const;
 
@@ -80,7 +89,7 @@ private:
     const RunOptions& options_;
     const Signals& signals_;
     Pact& pact_;
-    const pid_t warden_;
+    const Children& children_;
     const Steps& steps_;
     const bool in_terminal_;
     /// The command's process.

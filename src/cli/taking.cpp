@@ -229,4 +229,15 @@ Attempt take(const Circumstances& here) {
     return take<Mutex&>(mutex, here);
 }
 
+void give_back(Hold& hold, int signal) {
+    Event given_back;
+    std::thread limit([&] {
+        pollfd finished{given_back.descriptor(), POLLIN, 0};
+        if (poll(&finished, 1, patience_once_signalled) == 0) die_by(signal);
+    });
+    hold.release();
+    given_back.set();
+    limit.join();
+}
+
 }  // namespace holdfast::cli

@@ -25,4 +25,8 @@ struct Circumstances {
 /// Throws EndedBySignal, and Error.
 Attempt take(const Circumstances& here);
 
+/// Gives it back, for this signal came before the command was started. To a store that stands still
+/// it is obeyed all the same: this ends the process then.
+void give_back(Hold& hold, int signal);
+
 }  // namespace holdfast::cli

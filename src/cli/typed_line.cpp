@@ -1,6 +1,7 @@
 #include "cli/typed_line.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +14,17 @@ namespace {
 
 constexpr std::string_view harmless_in_a_shell =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+
+constexpr std::string_view slashes = "://";
+
+/// Where the value of a URL's secret parameter begins, behind `from`.
+std::optional<std::size_t> secret_in(std::string_view text, std::size_t from) {
+    constexpr std::string_view parameter = "auth=";
+    for (auto at = text.find(parameter, from); at != text.npos; at = text.find(parameter, at + 1)) {
+        if (at > 0 && (text[at - 1] == '?' || text[at - 1] == '&')) return at + parameter.size();
+    }
+    return std::nullopt;
+}
 
 bool is_option(std::string_view word) {
     return word.size() > 1 && word.starts_with('-');
@@ -49,8 +61,21 @@ std::string for_shell(const std::string& word) {
     return result + "'";
 }
 
+/// Whatever stands in it: of a password that should have been escaped nothing may be left.
+std::string masked(std::string word) {
+    const auto slashes_at = word.find(slashes);
+    if (slashes_at == std::string::npos) return word;
+    if (const auto secret = secret_in(word, slashes_at)) {
+        word.replace(*secret, std::min(word.find('&', *secret), word.size()) - *secret, "...");
+    }
+    const auto begin = slashes_at + slashes.size();
+    const auto host = word.rfind('@');
+    if (host != std::string::npos && host >= begin) word.replace(begin, host - begin, "...");
+    return word;
+}
+
 void append(std::string& text, Words words) {
-    for (const char* const word : words) text += " " + for_shell(without_passwords(word));
+    for (const char* const word : words) text += " " + for_shell(masked(word));
 }
 
 /// Where the command is parted from ours. What starts with a dash is no command, but a name, if
@@ -104,15 +129,7 @@ std::string with_separator(const TypedLine& line) {
 }
 
 std::string without_passwords(std::string text) {
-    constexpr std::string_view slashes = "://";
-    const auto at = text.find(slashes);
-    if (at == std::string::npos) return text;
-    // A password may have blanks and quotes in it, and what a URL has: it ends at the last @, and
-    // what stands before another one goes with it.
-    const auto begin = at + slashes.size();
-    const auto host = text.rfind('@');
-    if (host != std::string::npos && host >= begin) text.replace(begin, host - begin, "...");
-    return text;
+    return masked(std::move(text));
 }
 
 int refuse_usage(const std::string& sentence, const std::string& about) {

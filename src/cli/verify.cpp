@@ -158,8 +158,9 @@ std::string page_of(const verify::Report& report) {
             : formatted("{} broken", report.broken.size() == 1 ? "a promise was" : "promises were");
     std::string text = painted(visible(report.trial.store) + ": " + verdict, Ink::heading, colour);
     text += "\n\n" + broken_in(report, colour) + advice_on(report) + figures_in(report);
+    if (!report.exempt.empty()) text += "\nnot judged, or no fault:\n";
     for (const verify::Exemption& one : report.exempt) {
-        text += formatted("\nnot judged: {}\n  for: {}\n", visible(one.what), visible(one.why));
+        text += formatted("  {}: {}\n", visible(one.what), visible(one.why));
     }
     return text;
 }

@@ -27,6 +27,13 @@ pid_t make_command(const RunOptions& options, const Signals& signals, Pact& pact
     return command;
 }
 
+/// Whether a line on standard error would not stand before a full pipe, or a Ctrl-S.
+bool is_listened_to() {
+    constexpr int milliseconds = 100;
+    pollfd lines{STDERR_FILENO, POLLOUT, 0};
+    return poll(&lines, 1, milliseconds) != 0;
+}
+
 }  // namespace
 
 Warden::Warden(const RunOptions& options, const Signals& signals, Pact& pact)
@@ -55,9 +62,12 @@ bool Warden::over() const {
     return command_ended_ && (dismissed_ || none_left_);
 }
 
-void Warden::tell_end() const {
+void Warden::tell_end() {
     pact_.send(Pact::Report{.what = Pact::Report::What::cleared});
     if (!wrapper_gone_ || !ending_) return;
+    // The next holder waits for this process, and nobody may be reading what it says.
+    pact_.let_go();
+    if (!is_listened_to()) return;
     say(formatted("{}: holdfast was killed; {}", options_.all_names(),
                   ending_->out_of_reach()
                       ? "ended the command, but not what has another user by now"
@@ -95,7 +105,9 @@ void Warden::take_orders() {
     if (options_.on_lost == OnLost::ignore) std::_Exit(0);
     // Without a command there is nobody but the process that waits to become it, and knows.
     const BootTime kill_at = boot_time_now() + options_.kill_after_loss();
-    if (pact_.started()) end(std::min(kill_at, pact_.end_by()));
+    if (pact_.started()) return end(std::min(kill_at, pact_.end_by()));
+    // That one may be stopped, and would never know.
+    if (!command_ended_) kill(command_, SIGKILL);
 }
 
 /// Whoever does not renew in time, stopped or cut off, has lost its hold.

@@ -31,7 +31,7 @@ private:
     void take_orders();
     void look_at_wrapper();
     void look_at_family();
-    void tell_end() const;
+    void tell_end();
     BootTime next_look() const;
     void end(BootTime kill_at);
 

@@ -115,10 +115,20 @@ std::string counted(std::size_t count, const std::string& one, const std::string
     return std::to_string(count) + " " + (count == 1 ? one : several);
 }
 
+/// Of those who were not answered.
+std::string last_sentence_in(const Trial& trial) {
+    std::string sentence;
+    for (const Failure& one : trial.history.failures) {
+        if (one.code == static_cast<int>(errc::unreachable)) sentence = one.sentence;
+    }
+    leave_out(trial.manner.prefix, sentence);
+    return sentence;
+}
+
 void exempt_what_happened(Report& report) {
     const Figures& figures = report.figures;
     auto add = [&](std::size_t count, const std::string& one, const std::string& several,
-                   const char* why) {
+                   const std::string& why) {
         if (count > 0) report.exempt.push_back({counted(count, one, several), why});
     };
     add(figures.lost_standing_still, "hold was lost", "holds were lost",
@@ -133,7 +143,8 @@ void exempt_what_happened(Report& report) {
         "ended them");
     add(figures.errors, "request was not answered in time", "requests were not answered in time",
         "a store that does not answer lets nobody in; to a client that stood still it looks the "
-        "same");
+        "same. The last one: " +
+            last_sentence_in(report.trial));
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 """The program on memcached, which has no line, no fence and no list."""
 
+import signal
 import sys
 import time
 import unittest
 
-from program import PROGRAM, Shown
+from program import PAGE, PROGRAM, Shown, until
 from run_on_stores_test import RunAnywhere
 from sites import PASSWORD, Memcached, MemcachedPlain, OnASite, assert_never_said
 
@@ -131,6 +132,13 @@ class BesideMemcachedAdd(Shown, OnASite):
         self.assertEqual(self.call("show", "jobs")[1], "jobs: free\n")
 
 
+    def test_a_holder_of_theirs_with_an_empty_value_is_ended_too(self):
+        self.assertEqual(self.server.ask("add jobs 0 0 0\r\n"), "STORED")
+        self.assertTrue(self.only_holder("jobs")["foreign"])
+        self.assertEqual(self.call("break", "jobs", "--fence", "0")[0], 0)
+        self.assertEqual(self.call("show", "jobs")[1], "jobs: free\n")
+
+
 class MemcachedPasswords(OnASite):
     SITE = Memcached
 
@@ -175,6 +183,20 @@ class MemcachedStandingStill(OnASite):
         _, err = wrapper.communicate(timeout=30)
         self.assertEqual(wrapper.returncode, 5)
         self.assertRegex(err, r"s\] the store did not answer to the release; the lease ends it\n\Z")
+
+    def test_a_signal_between_acquisition_and_start_waits_for_it_for_a_moment_only(self):
+        """The wrapper stands at the line that tells of the one: the pipe has no room for it."""
+        self.use("?request_timeout=25s")
+        name = "a" * (PAGE - 30)
+        wrapper = self.start("run", "--verbose", name, "--", "true", pipesize=PAGE)
+        until(lambda: ": held\n" in self.call("show", name)[1])
+        self.addCleanup(self.server.go_on)
+        self.server.stand_still()
+        wrapper.terminate()
+        began = time.monotonic()
+        wrapper.communicate(timeout=40)
+        self.assertEqual(wrapper.returncode, -signal.SIGTERM)
+        self.assertLess(time.monotonic() - began, 10)
 
     def test_a_command_is_ended_before_its_lease_is_over(self):
         wrapper = self.hold("a", "--lease", "4s")

@@ -38,6 +38,11 @@ class Usage(OnALocalStore):
             (["backup", "rsync", "--help"], "backup -- rsync --help"),
             (["-xw", "5", "a", "-E3", "--lease=9s", "b", "-n"], "-xw 5 a -E3 --lease=9s -- b -n"),
             (["-S", "redis://me:secret@host", "a", "b"], "-S redis://...@host a -- b"),
+            (["-S", "redis://me:se cret'@host", "a", "b"], "-S redis://...@host a -- b"),
+            (["-S", "zookeeper://h?auth=me:secret", "a", "b"],
+             "-S 'zookeeper://h?auth=...' a -- b"),
+            (["-S", "zookeeper://h?auth=me:s@c ret&tick=2s", "a", "b"],
+             "-S 'zookeeper://h?auth=...&tick=2s' a -- b"),
         ):
             with self.subTest(words):
                 hint = f"did you mean: holdfast run {meant}?\n"
@@ -45,6 +50,15 @@ class Usage(OnALocalStore):
 
     def test_a_forgotten_separator_beside_a_wrong_option(self):
         self.assert_refused(["run", "--dance", "a", "make"], 64, "--dance", "put -- before")
+
+    def test_a_refusal_quotes_no_password(self):
+        for url in ("redis://me:secret@h", "redis://me:a secret@h", "redis://me:'secret@h",
+                    "zookeeper://h?auth=me:secret", "zookeeper://h?tick=2s&auth=me:a secret"):
+            for words in (["list", "a", url], ["list", "--" + url], ["run", "--lease", url, "a"],
+                          [url], ["show", "a", "-S", url, "b"]):
+                with self.subTest(words):
+                    _, out, err = self.call(*words)
+                    self.assertNotIn("secret", out + err)
 
     def test_a_hint_reads_back(self):
         word = "a\\b\n\x1b'c"

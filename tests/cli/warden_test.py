@@ -184,6 +184,13 @@ class Killed(WithAFamily):
         os.kill(warden, signal.SIGKILL)
         until(lambda: not is_there(command))
 
+    def test_the_wrapper_whose_lines_nobody_reads(self):
+        """What the warden says of it has no room, and keeps nobody waiting."""
+        wrapper = self.hold("a", script="exec head -c 1000000 /dev/zero >&2")
+        rival = self.start_rival("echo in")
+        wrapper.kill()
+        self.assertEqual(rival.communicate(timeout=20)[0], "in\n")
+
     def test_a_waiter_leaves_nothing(self):
         self.hold("a")
         waiter = self.wait("a", "touch", "ran")
@@ -233,6 +240,47 @@ class StandingStill(WithAFamily):
         waiter = self.wait("a", options=["-w", "1s"])
         os.kill(self.warden_of(waiter), signal.SIGSTOP)
         self.assertEqual(waiter.wait(20), 75)
+
+    def test_the_process_that_was_to_become_the_command_in_vain(self):
+        self.hold("a")
+        waiter = self.wait("a", options=["-w", "1s"])
+        warden = self.warden_of(waiter)
+        until(lambda: children(warden))
+        (command,) = children(warden)
+        os.kill(command, signal.SIGSTOP)
+        self.assertEqual(waiter.wait(20), 75)
+        self.assertFalse(is_there(command))
+
+    def test_all_until_the_next_one_is_in_the_command_is_not_started(self):
+        """The word was given in time, and heard too late."""
+        holder = self.hold("a")
+        waiter = self.wait("a", "touch", "ran", options=["--verbose", "--lease", "1s"])
+        warden = self.warden_of(waiter)
+        until(lambda: children(warden))
+        (command,) = children(warden)
+        os.kill(command, signal.SIGSTOP)
+        until(lambda: state_of(command) == "T")
+        self.end(holder)
+        for line in waiter.stderr:
+            if "started" in line:
+                break
+        for pid in (warden, waiter.pid):
+            os.kill(pid, signal.SIGSTOP)
+            self.addCleanup(self.go_on, pid)
+        self.assertEqual(self.wait("a", "true", place=0).wait(20), 0)
+        os.kill(command, signal.SIGCONT)
+        until(lambda: not is_there(command))
+        self.assertFalse((self.folder / "ran").exists())
+        self.go_on(warden)
+        self.go_on(waiter.pid)
+        _, err = waiter.communicate(timeout=20)
+        self.assertEqual(waiter.returncode, 75, err)
+        self.assertIn("lost before the command was started", err)
+
+    @staticmethod
+    def go_on(pid):
+        if state_of(pid) == "T":
+            os.kill(pid, signal.SIGCONT)
 
     def test_right_after_it_was_continued(self):
         """The long lease of a stopped job is not taken for one that stands still."""
@@ -366,6 +414,58 @@ class TimeIsUp(WithAFamily):
         script = "trap 'exit 3' TERM; echo in; while :; do sleep 0.01; done"
         self.assertEqual(self.call("run", "--max-time", "100ms", "a", "--", "sh", "-c", script)[:2],
                          (124, "in\n"))
+
+
+class BesideADaemon(WithAFamily):
+    """Of the script that has become `holdfast run`: it is not the command's."""
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.end_daemon)
+
+    def end_daemon(self):
+        for pid in self.daemon():
+            if is_there(pid):
+                os.kill(pid, signal.SIGKILL)
+
+    def daemon(self):
+        """With what it has started itself."""
+        paths = [self.folder / name for name in ("daemon", "below")]
+        return [int(path.read_text()) for path in paths if path.exists()]
+
+    def start_beside(self, *words):
+        script = """sh -c 'sleep 600 & echo $! > below; wait' >&- 2>&- &
+            echo $! > daemon; until [ -s below ]; do sleep 0.01; done; exec "$@" """
+        process = subprocess.Popen(["sh", "-c", script, "sh", PROGRAM, "run", *words],
+                                   cwd=self.folder, env=self.environment,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, process)
+        return process
+
+    def kill_warden(self, wrapper):
+        (warden,) = set(children(wrapper.pid)) - set(self.daemon())
+        os.kill(warden, signal.SIGKILL)
+
+    def test_it_is_spared_when_the_warden_is_killed(self):
+        wrapper = self.start_beside("a", "--", "sh", "-c", STUBBORN)
+        until(lambda: len(self.family()) == len(FAMILY))
+        self.kill_warden(wrapper)
+        _, err = wrapper.communicate(timeout=20)
+        self.assertEqual(wrapper.returncode, 76, err)
+        self.assert_none_lives()
+        self.assertTrue(all(map(is_there, self.daemon())), err)
+
+    def test_it_is_not_waited_for_when_the_warden_is_killed(self):
+        script = """echo $$ > command; (while ! [ -e go ]; do sleep 0.01; done) >&- 2>&- &
+            echo $! > apart; exit 5"""
+        wrapper = self.start_beside("--leftovers", "wait", "a", "--", "sh", "-c", script)
+        until(lambda: len(self.family()) == 2 and not is_there(self.family()[0]))
+        self.kill_warden(wrapper)
+        self.assertTrue(self.is_held("a", "-w", "500ms"))
+        (self.folder / "go").touch()
+        self.assertEqual(wrapper.wait(20), 5)
+        self.assertTrue(all(map(is_there, self.daemon())))
 
 
 class LeftBehind(WithAFamily):

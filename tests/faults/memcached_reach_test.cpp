@@ -1,4 +1,6 @@
+#include "faults/host_names.hpp"
 #include "faults/memcached_faults.hpp"
+#include "faults/server_faults.hpp"
 
 /// Who is let in by memcached, and what is said of servers that cannot be used.
 namespace holdfast::test {
@@ -132,6 +134,44 @@ TEST_F(MemcachedUrls, OfSomethingElseAreToldOf) {
     network_.garbage("HTTP/1.1 400 Bad Request\r\n");
     expect_refused(url_behind("?request_timeout=1s&connect_timeout=1s"), errc::bad_configuration,
                    "protocol");
+}
+
+/// One client would hold here, and another one there.
+TEST_F(MemcachedUrls, OfANameThatIsSeveralServersAreRefusedOnceAndForAll) {
+    const auto began = Clock::now();
+    const std::string by_name = "memcached://store.test:" + std::to_string(server_.port());
+    {
+        const HostName name("store.test", {"127.0.0.1", "127.0.0.2"});
+        expect_refused(by_name, errc::bad_configuration, "name each server");
+        expect_refused(by_name + "," + server_.address(), errc::bad_configuration, "store.test");
+    }
+    EXPECT_LT(Clock::now() - began, 3s);
+    const HostName twice("store.test", {"127.0.0.1", "127.0.0.1"});
+    EXPECT_TRUE(can_lock(by_name)) << "it is written twice, and one";
+}
+
+TEST_F(MemcachedUrls, OfANameWithAnAddressOfEachKindAreTaken) {
+    const HostName name("store.test", {"::1", "127.0.0.1"});
+    const std::string url = "memcached://store.test:" + std::to_string(server_.port());
+    EXPECT_TRUE(can_lock(url));
+    const auto found = open_store(url).store->examine().value().findings;
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found.back().name, "memcached.addresses");
+    EXPECT_EQ(open_store(server_.url()).store->examine().value().findings.size(), 1U);
+}
+
+TEST_F(MemcachedUrls, OfANameThatBecomesSeveralServersEndWhatIsAskedOfIt) {
+    const std::string by_name = "memcached://store.test:" + std::to_string(network_.port());
+    std::optional<HostName> name(std::in_place, "store.test",
+                                 std::vector<std::string>{"127.0.0.1"});
+    const Client ours = connect(by_name);
+    const Hold hold = ours.mutex("orders", {.lease = 3s}).acquire();
+    name.reset();
+    name.emplace("store.test", std::vector<std::string>{"127.0.0.1", "127.0.0.2"});
+    network_.cut();
+    EXPECT_TRUE(await([&] { return hold.lost().stop_requested(); }));
+    EXPECT_EQ(error_of([&] { static_cast<void>(ours.mutex("bills").try_acquire()); }).code(),
+              errc::bad_configuration);
 }
 
 TEST_F(MemcachedUrls, OfServersThatAreTooOldAreToldOf) {

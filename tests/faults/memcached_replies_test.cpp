@@ -9,9 +9,9 @@ using State = Standing::State;
 class MemcachedReplies : public MemcachedTrap {
 protected:
     /// Its first copy is under way still.
-    Hold acquire_by_a_second_copy() {
+    Hold acquire_by_a_second_copy(const LockOptions& options = long_lived()) {
         const Ambush first = ambush(MemcachedVerb::add, {Verdict::hold});
-        Acquiring acquiring(ours_, "orders", long_lived());
+        Acquiring acquiring(ours_, "orders", options);
         EXPECT_TRUE(first.await_seen(1));
         network_.cut();
         return acquiring.get();
@@ -137,6 +137,35 @@ TEST_F(MemcachedReplies, AnOldAddThatLandsInTheNextHoldLeavesItAlone) {
     expect_free_soon();
 }
 
+TEST_F(MemcachedReplies, AnOldAddThatLandsWhenAnotherHasHeldMeanwhileIsNoHoldAnyMore) {
+    auto hold = acquire_by_a_second_copy({.lease = 9s});
+    server_.flush();
+    EXPECT_EQ(rival().mutex("orders", long_lived()).acquire().release(), Released::in_time);
+    land();
+    EXPECT_TRUE(hold.held()) << "it is not told before its next renewal";
+    EXPECT_TRUE(await([&] { return hold.lost().stop_requested(); }, 6s));
+    EXPECT_EQ(hold.loss(), Loss::ended);
+    expect_free_soon();
+}
+
+TEST_F(MemcachedReplies, AReleaseOfWhatAnOldAddHasMadeOnceMoreIsTooLate) {
+    auto hold = acquire_by_a_second_copy();
+    server_.flush();
+    EXPECT_EQ(rival().mutex("orders", long_lived()).acquire().release(), Released::in_time);
+    land();
+    EXPECT_EQ(hold.release(), Released::too_late);
+    expect_free_soon();
+}
+
+TEST_F(MemcachedReplies, AConnectionThatBreaksBeforeTheFirstRenewalCostsNoHold) {
+    auto hold = acquire_by_a_second_copy({.lease = 6s});
+    auto other = ours_.mutex("bills", {.lease = 6s}).acquire();
+    network_.cut();
+    EXPECT_FALSE(await([&] { return !hold.held() || !other.held(); }, 7s));
+    EXPECT_EQ(hold.release(), Released::in_time);
+    EXPECT_EQ(other.release(), Released::in_time);
+}
+
 TEST_F(MemcachedReplies, AnOldAddOfATryThatWasToldBusyIsTakenOut) {
     auto holder = rival().mutex("orders", long_lived()).acquire();
     auto mutex = ours_.mutex("orders", long_lived());
@@ -216,6 +245,19 @@ TEST_F(MemcachedReplies, AnOldAddThatLandsWhileItWaitsIsAHoldOfItsOwn) {
     EXPECT_FALSE(await([&] { return !hold.held(); }, 4s));
     EXPECT_EQ(hold.release(), Released::in_time);
     expect_free_soon();
+}
+
+TEST_F(MemcachedReplies, AForeignHolderThatCameAfterTheLookIsNotBroken) {
+    const std::string recipe = "add orders 0 0 1\r\n1";
+    const auto store = open_store(server_.url() + "?layout=plain").store;
+    server_.command(recipe);
+    const auto seen = store->look_at("orders").get().value();
+    ASSERT_EQ(seen.size(), 1U);
+    server_.command("delete orders");
+    server_.command(recipe);
+    const Ticket& ticket = seen.front().holders.front().ticket;
+    EXPECT_EQ(store->leave(ticket).get().value().state, State::gone);
+    EXPECT_EQ(store->look_at("orders").get().value().size(), 1U) << "that is another one's";
 }
 
 TEST_F(MemcachedReplies, RenewalsThatRaceWithReleasesRecreateNothing) {

@@ -128,7 +128,8 @@ TEST_P(PlantedValues, AreRefusedOrShownAndLetNoTwoIn) {
 TEST_P(PlantedValues, UnderAHolderLetNobodyInWithoutALargerFence) {
     const auto values = ground_->values();
     // The same values: some of them are enough in each run.
-    for (std::size_t i = 0; i < values.size(); i += rounds(3, 1)) {
+    const auto step = static_cast<std::size_t>(rounds(3, 1));
+    for (std::size_t i = 0; i < values.size(); i += step) {
         const Planted& value = values[i];
         SCOPED_TRACE(value.what);
         ground_->clear();

@@ -1,64 +1,12 @@
-#include <cstring>
-#include <limits>
-
 #include "faults/planted_values.hpp"
 #include "faults/redis_faults.hpp"
-#include "servers/redis_nodes.hpp"
+#include "support/message_pack.hpp"
 
 /// Under the keys of each layout of Redis.
 namespace holdfast::test {
 namespace {
 
 using std::string_literals::operator""s;
-
-// --- MessagePack ---
-
-std::string big_endian(std::uint64_t number) {
-    std::string bytes;
-    for (int shift = 56; shift >= 0; shift -= 8)
-        bytes += static_cast<char>(number >> shift & 0xffU);
-    return bytes;
-}
-std::string packed(std::int64_t number) {
-    return "\xd3" + big_endian(static_cast<std::uint64_t>(number));
-}
-std::string packed(double number) {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &number, sizeof bits);
-    return "\xcb" + big_endian(bits);
-}
-std::string packed(const std::string& text) {
-    return "\xda" + big_endian(text.size()).substr(6) + text;
-}
-std::string joined(const std::vector<std::string>& parts) {
-    std::string whole;
-    for (const auto& part : parts) whole += part;
-    return whole;
-}
-
-/// In place of a number.
-std::vector<std::string> packed_edges() {
-    using Double = std::numeric_limits<double>;
-    return {packed(std::int64_t{-1}),
-            packed(std::int64_t{-1'000'000'000}),
-            packed(std::int64_t{1} << 53U),
-            packed(std::numeric_limits<std::int64_t>::min()),
-            packed(Double::quiet_NaN()),
-            packed(Double::infinity()),
-            packed("x"s),
-            "\xc0"s,       // nothing
-            "\x91\x01"s};  // an array
-}
-
-std::string shown(std::string_view bytes) {
-    std::string text;
-    for (const char c : bytes.substr(0, 110)) {
-        text += std::isprint(static_cast<unsigned char>(c)) != 0 ? std::string(1, c) : "?";
-    }
-    return text;
-}
-
-// --- grounds ---
 
 class RedisGround : public Ground {
 public:
@@ -250,53 +198,6 @@ private:
     }
 };
 
-/// On all of the nodes.
-class RedlockGround final : public Ground {
-public:
-    std::string url() const override { return nodes_.url("?request_timeout=1s"); }
-    void clear() const override { nodes_.empty(); }
-    std::vector<Planted> values() const override {
-        std::vector<Planted> all;
-        for (const auto& edge : edges) {
-            all.push_back(everywhere({"SET", fence_key("holdfast/orders"), edge}));
-        }
-        for (const auto& text : texts) {
-            all.push_back(everywhere({"SET", fence_key("holdfast/orders"), text}));
-            all.push_back(everywhere({"HSET", key_, std::string(32, 'a'), text}));
-            all.push_back(everywhere({"HSET", key_, text, holder()[0]}));
-            all.push_back(everywhere({"ZADD", key_ + "called", "9000000000000000", text}));
-        }
-        for (std::size_t place = 0; place < holder().size(); ++place) {
-            for (const auto& edge : packed_edges()) {
-                auto changed = holder();
-                changed[place] = edge;
-                all.push_back(everywhere({"HSET", key_, std::string(32, 'a'), joined(changed)}));
-            }
-        }
-        return all;
-    }
-
-private:
-    /// weight, fence, the end of its lease, serial, since when, who it is
-    static std::vector<std::string> holder() {
-        const std::int64_t later = 4'000'000'000'000'000;
-        return {packed(std::int64_t{1'000'000'000}),
-                packed(later),
-                packed(later),
-                packed(std::int64_t{0}),
-                packed(later),
-                packed("h 1 \x1b[2J"s)};
-    }
-    Planted everywhere(const Words& words) const {
-        return {words[0] + " " + words[1] + " " + shown(words.back()), [this, words] {
-                    for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_.node(i).command(words);
-                }};
-    }
-
-    mutable RedisNodes nodes_{3};
-    const std::string key_ = line_key("holdfast/orders") + "=";
-};
-
 }  // namespace
 
 std::unique_ptr<Ground> make_redis_ground() {
@@ -307,9 +208,6 @@ std::unique_ptr<Ground> make_plain_redis_ground() {
 }
 std::unique_ptr<Ground> make_redisson_ground() {
     return std::make_unique<RedissonGround>();
-}
-std::unique_ptr<Ground> make_redlock_ground() {
-    return std::make_unique<RedlockGround>();
 }
 
 }  // namespace holdfast::test

@@ -122,6 +122,30 @@ TEST_F(RedisFailover, WhoLookedAwayMeanwhileDoesNotBelieveAnOldMasterThatGoesOn)
     EXPECT_NE(hold.release(), Released::in_time) << "the old master would say so";
 }
 
+/// Its news was lost with the connections, before anybody looked.
+TEST_F(RedisFailover, WhoseConnectionsToTheSentinelsBrokeMeanwhileDoesNotBelieveAnOldMaster) {
+    const Client ours = client();
+    auto hold = ours.mutex("orders", {.lease = long_lease}).acquire();
+    const auto listeners = [&](std::size_t i) {
+        return sentinels_.sentinel(i).command({"CLIENT", "LIST", "TYPE", "pubsub"});
+    };
+    ASSERT_TRUE(await([&] {
+        ours.mutex("invoices").acquire().release();
+        return !listeners(0).empty() && !listeners(1).empty() && !listeners(2).empty();
+    }));
+    for (std::size_t i = 0; i < RedisSentinels::size; ++i) {
+        EXPECT_EQ(sentinels_.sentinel(i).command({"CLIENT", "KILL", "TYPE", "pubsub"}), "1");
+    }
+    await_in_step();
+    RedisServer& old = sentinels_.master();
+    old.pause();
+    sentinels_.await_failover_from(old);
+    sentinels_.master().flush();
+    old.resume();
+    ASSERT_TRUE(await([&] { return old.command({"ROLE"}).starts_with("[master"); }));
+    EXPECT_NE(hold.release(), Released::in_time) << "the old master would say so";
+}
+
 TEST_F(RedisFailover, AnOldMasterThatComesBackIsNotTakenForTheMaster) {
     const Client ours = client();
     RedisServer& old = sentinels_.master();
@@ -168,15 +192,41 @@ TEST_F(RedisFailover, NobodyGoesBackToAnOlderEpochThoughTheOnlySentinelLeftSaysS
     EXPECT_EQ(old.command({"KEYS", "{holdfast/later*"}), "[]");
 }
 
+/// Nothing comes by it any more, and nothing says so.
+TEST(RedisSwitch, IsAskedForWhenNobodyHasLookedForLongAndAConnectionIsDead) {
+    const RedisServer deposed;
+    const RedisServer promoted;
+    LyingSentinel sentinel(deposed.port(), 5);
+    LyingSentinel another(deposed.port(), 5);
+    FaultProxy proxy(another.port());
+    const Client ours = connect("redis+sentinel://" + sentinel.address() + ",127.0.0.1:" +
+                                std::to_string(proxy.port()) + "/mymaster?request_timeout=20s");
+    ASSERT_TRUE(await([&] {
+        ours.mutex("orders").acquire().release();
+        return proxy.connections() > 1;
+    }));
+    // That one is heard as soon as somebody has led for a while.
+    for (int i = 0; i < 50; ++i) ours.mutex("orders").acquire().release();
+    const Moment looked = BootClock::now();
+    proxy.black_hole();
+    sentinel.say(promoted.port(), 6);
+    ASSERT_TRUE(await([&] { return BootClock::now() > looked + 3s; }));
+    auto hold = ours.mutex("stock", {.lease = long_lease}).acquire();
+    EXPECT_NE(promoted.command({"KEYS", "*stock"}), "[]");
+}
+
 /// The sentinels learn of a switch one after the other: who has heard of it does not believe those
 /// that have not.
 TEST(RedisSwitch, AMasterThatWasDeposedIsNotGoneBackToThoughASentinelStillNamesIt) {
     const RedisServer deposed;
     const RedisServer promoted;
+    const LyingSentinel behind(deposed.port(), 5);
     LyingSentinel sentinel(deposed.port(), 5);
-    const Client ours =
-        connect("redis+sentinel://" + sentinel.address() + "/mymaster?request_timeout=1s");
+    const Client ours = connect("redis+sentinel://" + sentinel.address() + "," + behind.address() +
+                                "/mymaster?request_timeout=1s");
     ours.mutex("orders").acquire().release();
+    // It tells, and has no time to answer.
+    sentinel.say_nothing();
     sentinel.tell_of_switch(deposed.port(), promoted.port());
     ASSERT_TRUE(await([&] { return sentinel.has_told(); }));
     // It may be sent before the news is read; what comes of it is not.
@@ -191,6 +241,22 @@ TEST(RedisSwitch, AMasterThatWasDeposedIsNotGoneBackToThoughASentinelStillNamesI
     sentinel.tell_of_switch(promoted.port(), deposed.port());
     ASSERT_TRUE(await([&] { return sentinel.has_told(); }));
     ours.mutex("invoices").acquire().release();
+}
+
+/// Its connection ended before it told that this was undone.
+TEST(RedisSwitch, TheMasterIsServedByAtOnceThoughASentinelThatNamesItToldOfASwitchAwayFromIt) {
+    const RedisServer master;
+    const RedisServer another;
+    LyingSentinel sentinel(master.port(), 7);
+    LyingSentinel late(master.port(), 7);
+    const Client ours = connect("redis+sentinel://" + sentinel.address() + "," + late.address() +
+                                "/mymaster?request_timeout=30s");
+    ours.mutex("orders").acquire().release();
+    late.tell_of_switch(master.port(), another.port());
+    ASSERT_TRUE(await([&] { return late.has_told(); }));
+    const Moment told = BootClock::now();
+    ours.mutex("orders").acquire().release();
+    EXPECT_LT(BootClock::now() - told, 5s) << "it is asked, and names the master";
 }
 
 /// One that was cut off tells, as soon as it is back, what has long been undone; and perhaps

@@ -71,6 +71,25 @@ TEST_F(RedlockReplies, ALeaveThatIsLostAtOneNodeIsMadeUpForInTheBackground) {
     expect_free_soon();
 }
 
+TEST_F(RedlockReplies, RenewalsThatRaceWithReleasesRecreateNothing) {
+    const auto store = open_store(nodes_.url()).store;
+    for (int i = 0; i < 100; ++i) {
+        const Contender one{.resource = "holdfast/orders",
+                            .nonce = {{std::byte{1}, static_cast<std::byte>(i)}},
+                            .owner = "somebody",
+                            .lease = 60s};
+        const auto entered = store->enter({&one, 1}).get();
+        ASSERT_TRUE(entered.ok()) << entered.failure().sentence;
+        const Ticket ticket = entered.value().front().ticket;
+        const auto renew = [&] { return store->renew({&ticket, 1}, one.lease).get(); };
+        std::thread renewing([&] { static_cast<void>(renew()); });
+        EXPECT_EQ(store->leave(ticket).get().value().state, State::admitted);
+        renewing.join();
+        EXPECT_EQ(renew().value().front().state, State::gone);
+    }
+    expect_free_soon();
+}
+
 TEST_F(RedlockReplies, AHoldThatIsAnsweredAfterItsLeaseIsNone) {
     const Client ours = client();
     for (std::size_t i = 0; i < 2; ++i) network(i).delay_replies(600ms);

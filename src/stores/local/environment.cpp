@@ -81,8 +81,24 @@ void Environment::open_rows() {
     if (opened != 0) fail(opened);
 }
 
+/// What could not be mapped when the table grew.
+void Environment::reopen() {
+    if (folder_.inode_of(table_file) != control_.page().table_inode) {
+        folder_.fail(errc::unreachable, std::string("its file ") + table_file +
+                                            " was removed or replaced; open the store again");
+    }
+    try {
+        open();
+    } catch (...) {
+        close();
+        throw;
+    }
+}
+
 void Environment::close() noexcept {
     if (environment_ != nullptr) mdb_env_close(environment_);
+    environment_ = nullptr;
+    map_size_ = 0;
 }
 
 /// A hole that the disk has no room for would end the process by SIGBUS when it is written to.
@@ -102,10 +118,17 @@ std::uint64_t Environment::sound_map_size() const {
                  "its file control is damaged; end all its users and remove both its files");
 }
 
-/// Another process has made the table larger.
+/// Another process has made the table larger; or it was larger than this one could map then.
 void Environment::adopt_size() {
     const std::uint64_t size = sound_map_size();
-    if (const int code = mdb_env_set_mapsize(environment_, size); code != 0) fail(code);
+    if (environment_ == nullptr) {
+        map_size_ = size;
+        reopen();
+    } else if (const int code = mdb_env_set_mapsize(environment_, size); code != 0) {
+        // It has let the old map go first, and would go on reading there.
+        close();
+        fail(code);
+    }
     map_size_ = size;
 }
 

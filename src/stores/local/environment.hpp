@@ -86,6 +86,7 @@ private:
 
     void open();
     void open_rows();
+    void reopen();
     void close() noexcept;
     void allocate(std::uint64_t size) const;
     std::uint64_t sound_map_size() const;
@@ -95,9 +96,9 @@ private:
 
     const Folder& folder_;
     Control& control_;
-    MDB_env* environment_ = nullptr;
+    MDB_env* environment_ = nullptr;  ///< null: to be opened again
     MDB_dbi rows_ = 0;
-    std::uint64_t map_size_ = 0;  ///< as this process has mapped it
+    std::uint64_t map_size_ = 0;  ///< as this process has mapped it; nought: it could not
 };
 
 }  // namespace holdfast::inline v0::local

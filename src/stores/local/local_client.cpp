@@ -111,8 +111,9 @@ void LocalClient::call_later(const Nonce& nonce, const Standing& standing) {
         [watchers = watchers_, nonce, standing] { watchers->call(nonce, standing); });
 }
 
-void LocalClient::settle(Aftermath after, Station::Due* due) {
+bool LocalClient::settle(Aftermath after, Station::Due* due) {
     std::vector<ledger::Told> own;
+    bool done = true;
     try {
         for (;;) {
             std::ranges::copy(after.own, std::back_inserter(own));
@@ -122,10 +123,16 @@ void LocalClient::settle(Aftermath after, Station::Due* due) {
             bury(dead, after);
         }
     } catch (const Error&) {
+        done = false;
         behind_ = true;
         station_.wake_leader();
     }
-    // Last: a callback may destroy this client.
+    call(own, due);
+    return done;
+}
+
+/// The last that is done with this client: a callback may destroy it.
+void LocalClient::call(const std::vector<ledger::Told>& own, Station::Due* due) {
     const auto watchers = watchers_;
     const ClientId self = self_.id;
     if (due == nullptr) return ledger::call(*watchers, own, self);
@@ -222,9 +229,7 @@ bool LocalClient::bury_dead(std::span<const Registrant> suspects, Station::Due* 
     for (const Registrant& registrant : suspects) {
         if (is_dead(registrant)) after.dead.push_back(registrant.id);
     }
-    if (after.dead.empty()) return false;
-    settle(std::move(after), due);
-    return true;
+    return !after.dead.empty() && settle(std::move(after), due);
 }
 
 void LocalClient::bury_all_dead(Station::Due* due) {
@@ -300,7 +305,8 @@ void LocalClient::process_ended(ClientId client, Station::Due& due) noexcept {
     for (const Nonce& waiter : processes_ahead_.behind(client)) {
         after.own.push_back({.client = self_.id, .nonce = waiter});
     }
-    settle(std::move(after), &due);
+    // Its descriptor stays readable: looked at by that, it would be tried without a pause.
+    if (!settle(std::move(after), &due)) processes_ahead_.look_only(client);
 }
 
 std::optional<Moment> LocalClient::next_look() noexcept {

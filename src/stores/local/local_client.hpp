@@ -89,7 +89,8 @@ public:
 
     /// The clients of other processes that keep a newcomer out of this line.
     std::vector<Registrant> in_the_way(Step& step, const std::string& resource) const;
-    /// Buries those of the given clients that are dead; whether there were any.
+    /// Buries those of the given clients that are dead; whether there were any, and they are out of
+    /// the way.
     bool bury_dead(std::span<const Registrant> suspects, Station::Due* due = nullptr);
     /// Buries all that are dead. Watches are called before it returns, or are left in `due`.
     void bury_all_dead(Station::Due* due = nullptr);
@@ -129,7 +130,9 @@ private:
         return !after.own.empty() || !after.others.empty() || !after.dead.empty() ||
                !after.ahead.empty();
     }
-    void settle(Aftermath after, Station::Due* due);
+    /// Whether all of it could be done. Else the store is stuck, and it is tried again later.
+    bool settle(Aftermath after, Station::Due* due);
+    void call(const std::vector<ledger::Told>& own, Station::Due* due);
     std::vector<ClientId> tell_and_follow(const Aftermath& after);
     std::vector<ClientId> tell(std::span<const ledger::Told> others);
     void write_to(std::span<const ledger::Told> others);

@@ -122,9 +122,20 @@ bool ProcessesAhead::ended(ClientId client) {
     // That its process has ended is certain, whoever keeps its pulse for the moment.
     const bool outlived = seen->second.registrant.dead_when == DeadWhen::pulse_over;
     if (!outlived || !has_pulse(control_file_, client)) return true;
-    epoll_ctl(epoll_, EPOLL_CTL_DEL, seen->second.process.get(), nullptr);
-    seen->second.process = Descriptor();
+    look_only(seen->second);
     return false;
+}
+
+void ProcessesAhead::look_only(ClientId client) {
+    const std::lock_guard guard(mutex_);
+    const auto seen = seen_.find(client);
+    if (seen != seen_.end()) look_only(seen->second);
+}
+
+void ProcessesAhead::look_only(Seen& seen) {
+    if (!seen.process) return;
+    epoll_ctl(epoll_, EPOLL_CTL_DEL, seen.process.get(), nullptr);
+    seen.process = Descriptor();
 }
 
 std::vector<Nonce> ProcessesAhead::behind(ClientId client) const {

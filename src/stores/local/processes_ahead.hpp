@@ -40,6 +40,8 @@ public:
     /// Whether a client is dead whose descriptor became readable. If not, it is looked at from now
     /// on.
     bool ended(ClientId client);
+    /// From now on it is looked at, and its descriptor tells nothing any more.
+    void look_only(ClientId client);
     /// The waiters that a client is ahead of.
     std::vector<Nonce> behind(ClientId client) const;
     /// Forgets a client that was buried.
@@ -65,6 +67,7 @@ private:
         return self_.pid_namespace != 0 && registrant.process == self_;
     }
     bool see(const Registrant& registrant);
+    void look_only(Seen& seen);
     void let_go(const Followed& followed);
     void drop_idle();
     void drop(std::unordered_map<ClientId, Seen>::iterator seen);

@@ -67,18 +67,25 @@ void Applicants::change(const Nonce& nonce, Change how) {
     if (found != applicants_.end()) how(found->second);
 }
 
-void Applicants::adding(const Nonce& nonce) {
-    change(nonce, [](Applicant& one) {
+Applicants::Adding Applicants::adding(const Nonce& nonce) {
+    Adding adding = Adding::left;
+    change(nonce, [&](Applicant& one) {
+        adding = one.version ? Adding::holds : Adding::begun;
+        if (one.version) return;
         ++one.adds;
         one.finds_it_free = false;
     });
+    return adding;
 }
 
-void Applicants::added(const Nonce& nonce, Applicant::Copies copies) {
+bool Applicants::added(const Nonce& nonce, Applicant::Copies copies) {
+    bool is_only_one = true;
     change(nonce, [&](Applicant& one) {
         --one.adds;
         one.in_doubt = one.in_doubt || copies == Applicant::Copies::left;
+        is_only_one = !one.version && !one.may_come_late();
     });
+    return is_only_one;
 }
 
 void Applicants::holds(const Nonce& nonce, const Version& version) {
@@ -86,6 +93,12 @@ void Applicants::holds(const Nonce& nonce, const Version& version) {
         one.version = version;
         stop_waiting(one);
     });
+}
+
+std::optional<Version> Applicants::version_of(const Nonce& nonce) const {
+    const Lock lock(mutex_);
+    const auto found = applicants_.find(nonce);
+    return found == applicants_.end() ? std::nullopt : found->second.version;
 }
 
 void Applicants::looked(const Nonce& nonce, Moment sent, Applicant::Found found) {

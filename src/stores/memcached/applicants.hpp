@@ -17,12 +17,6 @@
 
 namespace holdfast::inline v0::memcached {
 
-/// The version of an item, and the connection by which it was told.
-struct Version {
-    std::uint64_t cas = 0;
-    std::uint64_t connection = 0;
-};
-
 /// One that a client contends with. Memcached knows of it only while it holds.
 struct Applicant {
     enum class Found : std::uint8_t { free, held };
@@ -57,12 +51,20 @@ public:
     /// What was known of it.
     std::optional<Applicant> forget(const Nonce& nonce);
 
-    /// A request that would make its item is about to be sent.
-    void adding(const Nonce& nonce);
-    /// It was answered, or given up: whether a copy of it is left.
-    void added(const Nonce& nonce, Applicant::Copies copies);
+    /// What becomes of a request that would make its item.
+    enum class Adding : std::uint8_t {
+        begun,  ///< it is about to be sent
+        holds,  ///< it must not be: the item is there, or it is lost
+        left,   ///< it must not be: what it made would be nobody's
+    };
+    Adding adding(const Nonce& nonce);
+    /// It was answered, or given up: whether a copy of it is left. Whether an item that it has made
+    /// is the only one that there can be: no other such request is under way, or in doubt.
+    bool added(const Nonce& nonce, Applicant::Copies copies);
     /// It holds; told by an item of this version.
     void holds(const Nonce& nonce, const Version& version);
+    /// Of its item, while it holds.
+    std::optional<Version> version_of(const Nonce& nonce) const;
     /// A look was answered.
     void looked(const Nonce& nonce, Moment sent, Applicant::Found found);
     /// After how long to look again: later each time, never at the same moment as others.

@@ -18,8 +18,16 @@ Applicant::Copies copies_of(const Answer& answer) {
     return left ? Applicant::Copies::left : Applicant::Copies::none;
 }
 
+/// Of an item that was seen, or made or kept just now.
 Version version_of(const Reply& reply) {
-    return {reply.cas, reply.connection};
+    return {reply.cas, reply.connection, deed_in(reply.text)};
+}
+Version version_of(const Reply& reply, Deed deed) {
+    return {reply.cas, reply.connection, deed};
+}
+
+bool shows_item_of(const Reply& reply, const Identity& who) {
+    return reply.kind == Kind::value && is_of(reply.text, version_of(reply), who);
 }
 
 }  // namespace
@@ -44,9 +52,19 @@ void Dealing::failed(Failure failure) {
 
 void Dealing::take(std::chrono::milliseconds lease) {
     lease_ = lease;
-    desk_.applicants.adding(who_->nonce);
+    switch (desk_.applicants.adding(who_->nonce)) {
+        case Applicants::Adding::begun:
+            return add();
+        case Applicants::Adding::holds:
+            return look();
+        case Applicants::Adding::left:
+            return tell(Standing{});
+    }
+}
+
+void Dealing::add() {
     adds_ = true;
-    desk_.wire.submit(who_->key, Command::add(who_->key, who_->value, lease_),
+    desk_.wire.submit(who_->key, Command::add(who_->key, value_at(Deed::made, who_->value), lease_),
                       [self = shared_from_this()](const Answer& answer) {
                           const auto store = self->desk_.store.lock();
                           if (store) self->taken(answer);
@@ -54,12 +72,15 @@ void Dealing::take(std::chrono::milliseconds lease) {
                       {.until = until_});
 }
 
+/// An item that another copy of the request may make once more, when somebody else has held
+/// meanwhile, is kept before it counts: see is_remade().
 void Dealing::taken(const Answer& answer) {
-    desk_.applicants.added(who_->nonce, copies_of(answer));
+    const bool is_only_one = desk_.applicants.added(who_->nonce, copies_of(answer));
     if (!answer.result.ok()) return tell(answer.result.failure());
     const Reply& reply = answer.result.value();
-    if (reply.kind == Kind::done) return admitted(reply);
-    if (reply.kind == Kind::not_stored) return look();
+    const bool done = reply.kind == Kind::done;
+    if (done && is_only_one) return admitted(version_of(reply, Deed::made));
+    if (done || reply.kind == Kind::not_stored) return look();
     tell(unexpected());
 }
 
@@ -69,13 +90,24 @@ void Dealing::look(std::chrono::milliseconds lease) {
 }
 
 void Dealing::look() {
+    // As of now: what is made once more is told from what had been kept before it was looked at.
+    if (const auto version = desk_.applicants.version_of(who_->nonce)) known_ = version;
     ask(Command::look(who_->key), &Dealing::seen);
+}
+
+/// Whether it was kept before, and is not now: a copy of the request that made it came late.
+bool Dealing::is_remade(const Reply& reply) const {
+    return known_ && known_->deed == Deed::kept && deed_in(reply.text) == Deed::made;
+}
+
+bool Dealing::shows_own(const Reply& reply) const {
+    return shows_item_of(reply, *who_) && !is_remade(reply);
 }
 
 void Dealing::seen(const Answer& answer) {
     const Reply& reply = answer.result.value();
-    if (reply.kind == Kind::value && is_of(reply.text, *who_)) return keep(version_of(reply));
-    if (holds_) return gone();
+    if (shows_own(reply)) return keep(version_of(reply));
+    if (known_ || holds_) return gone();
     if (reply.kind == Kind::missing) return seen_free(answer.sent);
     if (reply.kind == Kind::value) return seen_held(answer.sent);
     tell(unexpected());
@@ -95,12 +127,14 @@ void Dealing::seen_held(Moment sent) {
 
 void Dealing::keep(const Version& version, std::chrono::milliseconds lease) {
     lease_ = lease;
+    known_ = version;
     keep(version);
 }
 
 void Dealing::keep(const Version& version) {
     holds_ = true;
-    ask(Command::replace(who_->key, who_->value, lease_, version.cas), &Dealing::kept,
+    const std::string value = value_at(Deed::kept, who_->value);
+    ask(Command::replace(who_->key, value, lease_, version.cas), &Dealing::kept,
         version.connection);
 }
 
@@ -108,7 +142,7 @@ void Dealing::kept(const Answer& answer) {
     const Reply& reply = answer.result.value();
     switch (reply.kind) {
         case Kind::done:
-            return admitted(reply);
+            return admitted(version_of(reply, Deed::kept));
         case Kind::missing:
             return gone();
         case Kind::changed:
@@ -119,13 +153,13 @@ void Dealing::kept(const Answer& answer) {
     }
 }
 
-void Dealing::admitted(const Reply& reply) {
-    if (reply.cas == 0) {
+void Dealing::admitted(const Version& version) {
+    if (version.cas == 0) {
         return tell(
             Failure{errc::bad_configuration, Effect::unknown,
                     desk_.description + ": it counts no versions of items; start it without -C"});
     }
-    desk_.applicants.holds(who_->nonce, version_of(reply));
+    desk_.applicants.holds(who_->nonce, version);
     tell(Standing{.state = State::admitted});
 }
 
@@ -136,6 +170,7 @@ void Dealing::gone() {
 }
 
 void Dealing::give_back(const Version& version) {
+    if (!known_) known_ = version;
     ask(Command::remove(who_->key, version.cas), &Dealing::given_back, version.connection);
 }
 
@@ -166,22 +201,21 @@ void Dealing::search() {
 
 void Dealing::searched(const Answer& answer) {
     const Reply& reply = answer.result.value();
-    const bool there = reply.kind == Kind::value && is_of(reply.text, *who_);
-    if (there) return give_back(version_of(reply));
+    if (shows_own(reply)) return give_back(version_of(reply));
     if (perhaps_done_) return tell(perhaps_done(desk_.description));
     tell(Standing{.state = otherwise_});
 }
 
 void Dealing::find() {
-    desk_.wire.submit(
-        who_->key, Command::look(who_->key), [self = shared_from_this()](const Answer& answer) {
-            const auto store = self->desk_.store.lock();
-            if (!store) return;
-            if (!answer.result.ok()) return self->tell(answer.result.failure());
-            const Reply& reply = answer.result.value();
-            const bool there = reply.kind == Kind::value && is_of(reply.text, *self->who_);
-            self->tell(Standing{.state = there ? State::admitted : State::gone});
-        });
+    known_ = desk_.applicants.version_of(who_->nonce);
+    desk_.wire.submit(who_->key, Command::look(who_->key),
+                      [self = shared_from_this()](const Answer& answer) {
+                          const auto store = self->desk_.store.lock();
+                          if (!store) return;
+                          if (!answer.result.ok()) return self->tell(answer.result.failure());
+                          const bool there = self->shows_own(answer.result.value());
+                          self->tell(Standing{.state = there ? State::admitted : State::gone});
+                      });
 }
 
 Failure Dealing::unexpected() const {
@@ -218,8 +252,7 @@ private:
     static constexpr std::chrono::nanoseconds longest_pause = 60s;
 
     void seen(const Answer& answer) {
-        const bool there = answer.result.ok() && answer.result.value().kind == Kind::value &&
-                           is_of(answer.result.value().text, *who_);
+        const bool there = answer.result.ok() && shows_item_of(answer.result.value(), *who_);
         if (there) {
             const Version version = version_of(answer.result.value());
             desk_.wire.submit(who_->key, Command::remove(who_->key, version.cas),

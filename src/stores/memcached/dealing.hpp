@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <holdfast/callback.hpp>
@@ -29,7 +30,8 @@ struct Desk {
 /// Who holds names the version of its item, on the connection that told it. Where that is gone, or
 /// the version is another one, it looks whose item it is by now, and goes on with its version if it
 /// is its own: so neither a copy that comes late, nor a server that was started again and counts
-/// anew, has it touch the item of another.
+/// anew, has it touch the item of another. An item that it had kept, and that is as new, is one
+/// that a late copy has made behind another's back: that is no hold any more.
 class Dealing : public std::enable_shared_from_this<Dealing> {
 public:
     using Told = Callback<void(Result<Standing>)>;
@@ -66,14 +68,17 @@ public:
 private:
     template <class Next>
     void ask(Command command, Next next, std::uint64_t only_on = 0);
+    void add();
     void taken(const Answer& answer);
     void kept(const Answer& answer);
     void look();
+    bool is_remade(const Reply& reply) const;
+    bool shows_own(const Reply& reply) const;
     void seen(const Answer& answer);
     void seen_free(Moment sent);
     void seen_held(Moment sent);
     void keep(const Version& version);
-    void admitted(const Reply& reply);
+    void admitted(const Version& version);
     void gone();
     void given_back(const Answer& answer);
     void search();
@@ -89,6 +94,7 @@ private:
     std::chrono::milliseconds lease_{0};
     bool adds_ = false;
     bool holds_ = false;
+    std::optional<Version> known_;  ///< of its item, when it was told last that it holds
     Standing::State otherwise_ = Standing::State::gone;
     bool perhaps_done_ = false;  ///< a copy of what ends its item was lost
 };

@@ -29,7 +29,8 @@ constexpr std::array meanings{
             "evict (without -M), or give it more (-m)"},
     Meaning{"too large", errc::bad_configuration, Effect::none,
             "it takes no items as large as a lock's; raise its -I"},
-    Meaning{"too many open connections", errc::unreachable, Effect::none,
+    // "Too many", when it has just begun.
+    Meaning{"oo many open connections", errc::unreachable, Effect::none,
             "it takes no more connections; raise its -c"},
 };
 

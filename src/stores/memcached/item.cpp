@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 #include <vector>
 
 #include <holdfast/error.hpp>
@@ -22,7 +23,10 @@ using scripted::Digits;
 constexpr std::size_t longest_key = 250;
 
 constexpr std::string_view our_mark = "holdfast";
-constexpr std::size_t words_in_value = 5;
+constexpr std::size_t words_in_value = 6;
+constexpr std::string_view word_of(Deed deed) {
+    return deed == Deed::kept ? "kept" : "made";
+}
 
 std::string sha256(std::string_view text) {
     std::array<unsigned char, 32> digest{};
@@ -117,10 +121,21 @@ std::string value_of(const Contender& contender) {
     return value;
 }
 
+std::string value_at(Deed deed, std::string value) {
+    return std::move(value.append(" ").append(word_of(deed)));
+}
+
 std::optional<Nonce> nonce_in(std::string_view value) {
     const auto words = words_of(value);
     if (!words || words->at(0) != our_mark) return std::nullopt;
-    return scripted::nonce_of(words->at(1));
+    const auto nonce = scripted::nonce_of(words->at(1));
+    // Nobody's: a foreign one's ticket has it.
+    return nonce == Nonce{} ? std::nullopt : nonce;
+}
+
+Deed deed_in(std::string_view value) {
+    const auto words = words_of(value);
+    return words && words->back() == word_of(Deed::kept) ? Deed::kept : Deed::made;
 }
 
 Identity identity_of(const Contender& contender, const Layout& layout) {
@@ -128,17 +143,47 @@ Identity identity_of(const Contender& contender, const Layout& layout) {
             value_of(contender)};
 }
 
+namespace {
+
+/// The place of a foreign one, whose value may be anything, also nothing.
+std::string foreign_place(const Version& version, std::string_view value) {
+    return std::to_string(version.cas)
+        .append(" ")
+        .append(std::to_string(version.connection))
+        .append(" ")
+        .append(value);
+}
+
+std::uint64_t take_number(std::string_view& words) {
+    std::uint64_t number = 0;
+    std::from_chars(words.data(), words.data() + words.size(), number);
+    words.remove_prefix(std::min(words.find(' '), words.size() - 1) + 1);
+    return number;
+}
+
+}  // namespace
+
 Identity identity_of(const Ticket& ticket, const Layout& layout) {
-    return {ticket.resource, ticket.nonce, layout.key_of(ticket.resource), ticket.place};
+    Identity who{ticket.resource, ticket.nonce, layout.key_of(ticket.resource), ticket.place};
+    if (ticket.nonce != Nonce{} || ticket.place.empty()) return who;
+    std::string_view place = ticket.place;
+    Version& seen = who.seen.emplace();
+    seen.cas = take_number(place);
+    seen.connection = take_number(place);
+    who.value = place;
+    return who;
 }
 
-bool is_of(std::string_view value, const Identity& who) {
-    return who.value.empty() ? nonce_in(value) == who.nonce : value == who.value;
+bool is_of(std::string_view value, const Version& version, const Identity& who) {
+    if (!who.seen) return nonce_in(value) == who.nonce;
+    const bool same = version.cas == who.seen->cas && version.connection == who.seen->connection;
+    return same && value == who.value;
 }
 
-Place place_in(const std::string& resource, std::string_view value) {
+Place place_in(const std::string& resource, std::string_view value, const Version& version) {
     const auto nonce = nonce_in(value);
-    Place place{.ticket = {resource, nonce.value_or(Nonce{}), std::string(value)},
+    Place place{.ticket = {resource, nonce.value_or(Nonce{}),
+                           nonce ? std::string(value) : foreign_place(version, value)},
                 .owner = {},
                 .weight = all,
                 .foreign = !nonce};

@@ -29,7 +29,10 @@ constexpr int most_withdrawals = 20;
 class MemcachedStore final : public Store, public std::enable_shared_from_this<MemcachedStore> {
 public:
     MemcachedStore(const Servers& servers, std::unique_ptr<Layout> layout)
-        : description_(servers.shown()), layout_(std::move(layout)), wire_(servers) {}
+        : description_(servers.shown()),
+          layout_(std::move(layout)),
+          servers_(servers),
+          wire_(servers) {}
 
     void connect();
 
@@ -45,7 +48,7 @@ public:
     Pending<std::vector<Line>> look_at(const std::string& resource) override;
 
     Capabilities capabilities() const override { return memcached::capabilities; }
-    Result<Examination> examine() override { return memcached::examine(); }
+    Result<Examination> examine() override { return memcached::examine(servers_); }
     /// A release that meets a renewal of its own looks for its item before it deletes that.
     bool in_order() const noexcept override { return false; }
     MemcachedWire& wire() override { return wire_; }
@@ -77,6 +80,7 @@ private:
 
     const std::string description_;
     const std::unique_ptr<const Layout> layout_;
+    const Servers servers_;
     Applicants applicants_;
     MemcachedWire wire_;
 };
@@ -221,7 +225,8 @@ Result<std::vector<Line>> line_in(const std::string& resource, const Answer& ans
     if (!answer.result.ok()) return answer.result.failure();
     const Reply& reply = answer.result.value();
     if (reply.kind != Reply::Kind::value) return std::vector<Line>();
-    Place holder = place_in(resource, reply.text);
+    Place holder =
+        place_in(resource, reply.text, {.cas = reply.cas, .connection = reply.connection});
     // What a server says may be more than milliseconds can count.
     constexpr std::int64_t a_century = 3'200'000'000;
     holder.lease_left =

@@ -42,7 +42,7 @@ void MemcachedWire::greet(const std::function<void(const Answer&)>& answered) {
     }
 }
 
-void MemcachedWire::send(Server& server, std::unique_ptr<Request> request) {
+void MemcachedWire::send(Server& server, std::unique_ptr<Request>&& request) {
     Lock lock(mutex_);
     server.submit(std::move(request));
     server.flush(lock);
@@ -74,9 +74,9 @@ void MemcachedWire::turn(std::optional<Moment> until, Due& due) {
 
 void MemcachedWire::send_postponed(Moment now) {
     while (!postponed_.empty() && postponed_.begin()->first <= now) {
-        auto [server, request] = std::move(postponed_.begin()->second);
-        postponed_.erase(postponed_.begin());
+        auto& [server, request] = postponed_.begin()->second;
         servers_[server]->submit(std::move(request));
+        postponed_.erase(postponed_.begin());
     }
 }
 

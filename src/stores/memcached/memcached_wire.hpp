@@ -60,7 +60,7 @@ private:
         std::unique_ptr<Request> request;
     };
 
-    void send(Server& server, std::unique_ptr<Request> request);
+    void send(Server& server, std::unique_ptr<Request>&& request);
     void turn(std::optional<Moment> until, Due& due) override;
     void send_postponed(Moment now);
     bool may_await(std::optional<Moment> until) const;

@@ -21,7 +21,8 @@ namespace holdfast::inline v0::memcached {
 
 /// One of a store's servers, by one connection that all threads share: requests that overlap go out
 /// together. What was under way when it breaks is sent again on the next one, but for what is meant
-/// for it alone: that is told so.
+/// for it alone: that is told so. So it is with what an exception leaves (out of memory, say), of
+/// which nobody knows whom the next answer is for.
 /// Threads: all members under the lock of the wire, but for read() and await(), which whoever leads
 /// calls without it; whoever leads alone opens and closes the link.
 class Server {
@@ -33,7 +34,7 @@ public:
 
     const net::Address& address() const noexcept { return address_; }
 
-    void submit(std::unique_ptr<Request> request);
+    void submit(std::unique_ptr<Request>&& request);
     void flush(Lock& lock);
     /// Whether whoever leads has to see to what was submitted: to connect, or to wait for room.
     bool needs_leader() const;
@@ -54,6 +55,11 @@ public:
 private:
     using Conversation = net::Conversation<Request>;
 
+    template <class Step>
+    void whole(Step step);
+    bool is_torn() const noexcept { return torn_ || outflow_.is_torn(); }
+    void make_room(Due& due) const;
+    void serve_requests(Moment now, Due& due);
     void connect(Moment now, Due& due);
     void connected();
     void lost(Moment now, const std::optional<Failure>& why, Due& due);
@@ -71,10 +77,11 @@ private:
     net::Backoff backoff_;
     std::uint64_t connections_ = 0;  ///< that there were
     std::uint64_t connection_ = 0;   ///< the present one; nought: there is none
+    bool torn_ = false;              ///< by an exception; closed since, but lost() is not done
     /// Submitted for a connection that is gone.
     std::vector<std::unique_ptr<Request>> parted_;
 
-    // Of a turn: whoever leads has them to itself.
+    // Of a turn: whoever leads has them to itself. What was read and not taken yet stays here.
     std::vector<Reply> replies_;
     std::optional<Failure> failure_;
 };

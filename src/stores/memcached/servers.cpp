@@ -24,6 +24,7 @@ Servers servers_of(const StoreUrl& url) {
     Servers servers;
     servers.request_timeout = servers.connect_timeout;
     net::read_servers(url, "memcached", 11211, servers);
+    for (net::Address& server : servers.servers) server.is_one_server = true;
     if (names_one_twice(url)) {
         net::refuse(url, "it names a server twice; each has its part of the names once");
     }

@@ -18,6 +18,9 @@ struct Address {
     Reach reach = Reach::tcp;
     std::string host = {};  ///< or the socket's path
     std::uint16_t port = 0;
+    /// It alone has what is kept there: where its name has several addresses of one kind, they are
+    /// several servers, of which each client may reach another one. Then it is refused.
+    bool is_one_server = false;
     std::string tls_ca = {};  ///< empty: the machine's own
     std::string tls_cert = {};
     std::string tls_key = {};

@@ -11,7 +11,7 @@ namespace holdfast::inline v0::net {
 class Backoff {
 public:
     Moment next() const noexcept { return next_; }
-    void failed(Moment now);
+    void failed(Moment now) noexcept;
     void succeeded() noexcept { *this = {}; }
 
 private:

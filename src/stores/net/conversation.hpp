@@ -50,24 +50,37 @@ public:
         in_flight_.pop_front();
         return request;
     }
+    /// That one was answered, and goes out again all the same.
+    void send_answered_again() {
+        Base::send_again(std::move(in_flight_.front()));
+        in_flight_.pop_front();
+    }
 
     /// Whether the connection is to be closed, and lost() called. Answers come in order: without
     /// that of an overdue one there will be none of the others either.
     bool is_overdue(Moment now) const { return now >= Base::earliest_deadline(in_flight_); }
     /// The connection broke. What was under way is sent again on the next one; what must not be is
-    /// given up.
+    /// given up. Where there is no memory for that everything is as it was, so that it can be
+    /// called again.
     GivenUps lost() {
         std::erase_if(waiting_, is_forgotten);
-        GivenUps given_up;
-        // From the last one on, so that each finds its place near the front.
-        for (; !in_flight_.empty(); in_flight_.pop_back()) {
-            auto& request = in_flight_.back();
-            const WhenLost then = request->when_lost;
+        GivenUps given_up = why_lost();
+        Requests again(waiting_.size() + in_flight_.size());
+        // From here on nothing fails.
+        auto end = std::ranges::move(waiting_, again.begin()).out;
+        auto next = given_up.begin();
+        for (auto& request : in_flight_) {
             request->lost();
-            if (then == WhenLost::repeat) Base::send_again(std::move(request));
-            if (then == WhenLost::tell) given_up.push_back(told(std::move(request)));
+            if (request->when_lost == WhenLost::repeat) {
+                *end++ = std::move(request);
+            } else if (request->when_lost == WhenLost::tell) {
+                (next++)->request = std::move(request);
+            }
         }
-        std::ranges::reverse(given_up);
+        again.erase(end, again.end());
+        std::ranges::sort(again, {}, [](const auto& request) { return request->number; });
+        waiting_.swap(again);
+        in_flight_.clear();
         return given_up;
     }
 
@@ -80,11 +93,17 @@ private:
     static bool is_forgotten(const std::unique_ptr<Request>& request) {
         return request->when_lost == WhenLost::forget;
     }
-    GivenUp<Request> told(std::unique_ptr<Request> request) const {
-        const Failure broken{errc::unreachable, Effect::unknown,
-                             Base::store() + ": the connection broke before it was answered"};
-        Failure why = request->given_up(broken);
-        return {std::move(request), std::move(why)};
+    /// For each of those in flight that is to be told.
+    GivenUps why_lost() const {
+        GivenUps given_up;
+        for (const auto& request : in_flight_) {
+            if (request->when_lost != WhenLost::tell) continue;
+            given_up.push_back(
+                {nullptr,
+                 Failure{errc::unreachable, Effect::unknown,
+                         Base::store() + ": the connection broke before it was answered"}});
+        }
+        return given_up;
     }
 
     Requests in_flight_;

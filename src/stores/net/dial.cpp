@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include <holdfast/error.hpp>
@@ -30,11 +31,36 @@ std::optional<Failure> Dial::resolve() {
     if (!found) return std::nullopt;
     if (!found->ok()) return found->failure();
     endpoints_ = std::move(*found).value();
+    if (auto objection = objection_to_endpoints()) return objection;
     if (!endpoints_.empty()) {
         const auto first = static_cast<std::ptrdiff_t>(first_ % endpoints_.size());
         std::rotate(endpoints_.begin(), endpoints_.begin() + first, endpoints_.end());
     }
     return try_next_endpoint("the host has no address");
+}
+
+namespace {
+
+/// A name that is written twice, in /etc/hosts say, has its address twice.
+bool are_two_of_a_kind(const Endpoint& one, const Endpoint& other) {
+    return one.storage.ss_family == other.storage.ss_family &&
+           (one.size != other.size || std::memcmp(&one.storage, &other.storage, one.size) != 0);
+}
+
+}  // namespace
+
+std::optional<Failure> Dial::objection_to_endpoints() {
+    if (!address_.is_one_server) return std::nullopt;
+    const bool several = std::ranges::any_of(endpoints_, [&](const Endpoint& one) {
+        return std::ranges::any_of(
+            endpoints_, [&](const Endpoint& other) { return are_two_of_a_kind(one, other); });
+    });
+    if (!several) return std::nullopt;
+    hopeless_ =
+        "the host's name has several addresses: these are several servers, and two clients may "
+        "reach two of them; name each server by itself";
+    endpoints_.clear();
+    return try_next_endpoint("");
 }
 
 std::optional<Failure> Dial::try_next_endpoint(const std::string& why) {

@@ -42,6 +42,7 @@ public:
 
 private:
     std::optional<Failure> resolve();
+    std::optional<Failure> objection_to_endpoints();
     bool is_silent() const;
     std::optional<Failure> try_next_endpoint(const std::string& why);
     std::optional<Failure> connect();

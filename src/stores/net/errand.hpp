@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,6 +17,14 @@ namespace holdfast::inline v0::net {
 
 /// The callbacks of a turn: see Wire.
 using Due = std::vector<Callback<void()>>;
+
+/// So many more will find room among those without an allocation, which might fail when half of
+/// something is done.
+template <class T>
+void make_room(std::vector<T>& those, std::size_t count) {
+    if (those.capacity() - those.size() >= count) return;
+    those.reserve(std::max(2 * those.capacity(), those.size() + count));
+}
 
 /// What becomes of an errand whose connection breaks before it is answered.
 enum class WhenLost : std::uint8_t {
@@ -97,9 +107,11 @@ Callback<void()> telling(std::unique_ptr<Request> request) {
     return [request = std::move(request)] { request->answered(*std::move(request->answer)); };
 }
 
-/// As one of the callbacks of a turn.
+/// As one of the callbacks of a turn. Where there is no memory for that, the request stays with the
+/// caller.
 template <class Request>
-void finish(std::unique_ptr<Request> request, typename Request::Outcome result, Due& due) {
+void finish(std::unique_ptr<Request>&& request, typename Request::Outcome result, Due& due) {
+    make_room(due, 1);
     request->answer = {std::move(result), request->repeated, request->sent};
     due.push_back(telling(std::move(request)));
 }

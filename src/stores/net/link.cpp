@@ -10,11 +10,12 @@ using Outcome = Socket::Outcome;
 
 void Link::open(const Address& address, Moment now, std::size_t first_endpoint) {
     if (state_ != State::down) return;
+    // First, for it may fail.
+    dial_.emplace(address, resolved_, first_endpoint);
     address_ = &address;
     state_ = State::connecting;
     opened_ = now;
     hopeless_ = false;
-    dial_.emplace(address, resolved_, first_endpoint);
 }
 
 void Link::close() noexcept {
@@ -37,6 +38,15 @@ std::optional<Moment> Link::deadline() const noexcept {
 }
 
 std::optional<Failure> Link::advance(Moment now) {
+    try {
+        return go_on(now);
+    } catch (...) {
+        close();
+        throw;
+    }
+}
+
+std::optional<Failure> Link::go_on(Moment now) {
     std::optional<Failure> failure;
     if (state_ == State::connecting) failure = connect();
     if (!failure && state_ == State::greeting) failure = greet();

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -48,7 +49,8 @@ public:
     /// When the attempt to connect ends, or it is another endpoint's turn.
     std::optional<Moment> deadline() const noexcept;
 
-    /// Goes on connecting as far as it goes without blocking. A failure leaves it down.
+    /// Goes on connecting as far as it goes without blocking. A failure leaves it down, and so does
+    /// an exception.
     std::optional<Failure> advance(Moment now);
     /// Of an attempt that failed: a server is there, and trying again cannot mend what is wrong
     /// with it.
@@ -92,19 +94,19 @@ protected:
 
     /// What has come in, piece by piece, until there is nothing left, or `take(bytes)` returns a
     /// failure. `first` may wait for it. Changes nothing that others look at, so it needs no lock.
+    /// What it has no memory for is lost, and with it the connection.
     template <class Take>
     std::optional<Failure> read(Read first, Take take) {
-        std::array<char, 16'384> buffer;
-        for (Read next = first;; next = &Socket::read) {
-            const auto transfer = (socket_.get()->*next)(buffer.data(), buffer.size());
-            if (transfer.outcome == Socket::Outcome::would_block) return std::nullopt;
-            if (transfer.outcome != Socket::Outcome::done) return broken(transfer);
-            if (auto failure = take(std::string_view(buffer.data(), transfer.bytes))) {
-                return failure;
-            }
-            // A short read has emptied the socket; what comes next, poll() will tell.
-            const bool tls = address_->reach == Address::Reach::tls;
-            if (transfer.bytes < buffer.size() && !tls) return std::nullopt;
+        return or_out_of_memory([&] { return read_all(first, take); });
+    }
+
+    /// What the step returns, or that it has failed: in words that need no memory.
+    template <class Step>
+    static std::optional<Failure> or_out_of_memory(Step step) {
+        try {
+            return step();
+        } catch (const std::exception&) {
+            return Failure{errc::unreachable, Effect::none, "out of memory"};
         }
     }
 
@@ -127,6 +129,23 @@ protected:
     }
 
 private:
+    template <class Take>
+    std::optional<Failure> read_all(Read first, Take& take) {
+        std::array<char, 16'384> buffer;
+        for (Read next = first;; next = &Socket::read) {
+            const auto transfer = (socket_.get()->*next)(buffer.data(), buffer.size());
+            if (transfer.outcome == Socket::Outcome::would_block) return std::nullopt;
+            if (transfer.outcome != Socket::Outcome::done) return broken(transfer);
+            if (auto failure = take(std::string_view(buffer.data(), transfer.bytes))) {
+                return failure;
+            }
+            // A short read has emptied the socket; what comes next, poll() will tell.
+            const bool tls = address_->reach == Address::Reach::tls;
+            if (transfer.bytes < buffer.size() && !tls) return std::nullopt;
+        }
+    }
+
+    std::optional<Failure> go_on(Moment now);
     std::optional<Failure> connect();
     std::optional<Failure> greet();
     std::optional<Failure> try_another(const Failure& failure);

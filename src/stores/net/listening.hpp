@@ -41,6 +41,7 @@ public:
     std::uint64_t period() const noexcept { return period_.load(); }
     /// Everything that is pushed from now on is heard, and perhaps nothing of what was before.
     void began(Due& due) {
+        make_room(due, 1);
         backoff_.succeeded();
         period_ = ++periods_;
         missed(due);
@@ -48,6 +49,7 @@ public:
     /// Nothing is heard any more, or still. As long as that is so, each attempt to connect is also
     /// a moment to look.
     void lost(Moment now, Due& due) {
+        make_room(due, 1);
         period_ = 0;
         backoff_.failed(now);
         missed(due);

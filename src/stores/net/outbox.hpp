@@ -36,30 +36,40 @@ public:
     Outbox(std::string store, std::chrono::milliseconds limit)
         : store_(std::move(store)), limit_(limit) {}
 
-    void submit(std::unique_ptr<Request> request) {
+    // A request for which there is no memory stays with the caller.
+
+    void submit(std::unique_ptr<Request>&& request) {
         request->number = ++submitted_;
         waiting_.push_back(std::move(request));
     }
     /// Before those that were submitted later.
-    void send_again(std::unique_ptr<Request> request) {
+    void send_again(std::unique_ptr<Request>&& request) {
         const auto later = std::ranges::upper_bound(
             waiting_, request->number, {}, [](const auto& waiting) { return waiting->number; });
-        waiting_.insert(later, std::move(request));
+        *waiting_.emplace(later) = std::move(request);
     }
 
     const Requests& waiting() const noexcept { return waiting_; }
+    /// Those for which `go_first(request)` stand before all others. They are to go out next, all of
+    /// them: then the others are in order still.
+    template <class GoFirst>
+    void put_first(GoFirst go_first) {
+        std::ranges::stable_partition(waiting_,
+                                      [&](const auto& request) { return go_first(*request); });
+    }
     /// It is under way from now on.
     std::unique_ptr<Request> take(typename Requests::const_iterator place, Moment now) {
-        auto request = give_away(place);
+        std::unique_ptr<Request> request;
+        give_away(place, [&](std::unique_ptr<Request>&& taken) { request = std::move(taken); });
         request->goes_out(now);
         return request;
     }
-    /// It waits elsewhere from now on.
-    std::unique_ptr<Request> give_away(typename Requests::const_iterator place) {
-        const auto taken = waiting_.begin() + (place - waiting_.cbegin());
-        auto request = std::move(*taken);
-        waiting_.erase(taken);
-        return request;
+    /// It waits elsewhere from now on: `take(request)` has it, or throws.
+    template <class Take>
+    void give_away(typename Requests::const_iterator place, Take take) {
+        const auto given = waiting_.begin() + (place - waiting_.cbegin());
+        take(std::move(*given));
+        waiting_.erase(given);
     }
 
     /// Nothing is sent meanwhile: a server that has no time just now is left alone.
@@ -86,16 +96,17 @@ public:
     /// Those for which `is_over(request)`, because of `why(request)`.
     template <class IsOver, class Why>
     GivenUps give_up(IsOver is_over, Why why) {
-        const auto stays = [&](const auto& request) { return !is_over(*request); };
-        const auto first = std::ranges::find_if_not(waiting_, stays);
-        if (first == waiting_.end()) return {};
-        const auto over = std::stable_partition(first, waiting_.end(), stays);
+        // What needs memory comes first.
         GivenUps given_up;
-        for (auto one = over; one != waiting_.end(); ++one) {
-            Failure told = (*one)->given_up(why(**one));
-            given_up.push_back({std::move(*one), std::move(told)});
+        for (const auto& request : waiting_) {
+            if (is_over(*request)) given_up.push_back({nullptr, request->given_up(why(*request))});
         }
-        waiting_.erase(over, waiting_.end());
+        if (given_up.empty()) return given_up;
+        auto next = given_up.begin();
+        for (auto& request : waiting_) {
+            if (is_over(*request)) (next++)->request = std::move(request);
+        }
+        std::erase(waiting_, nullptr);
         return given_up;
     }
     /// Those whose time is up: because there is no connection, or for what they met last or, when

@@ -5,8 +5,10 @@
 
 namespace holdfast::inline v0::redis {
 
-void Confirmations::add(std::unique_ptr<Request> request, Reply reply) {
-    pending_.push_back({std::move(request), std::move(reply)});
+void Confirmations::add(std::unique_ptr<Request>&& request, Reply reply) {
+    Answered& one = pending_.emplace_back();
+    one.request = std::move(request);
+    one.reply = std::move(reply);
 }
 
 void Confirmations::begin_round() {
@@ -46,16 +48,14 @@ Moment Confirmations::earliest_deadline() const {
     return first;
 }
 
-std::vector<std::unique_ptr<Request>> Confirmations::give_back() {
-    std::vector<std::unique_ptr<Request>> requests;
-    for (Answered& one : pending_) {
-        // It was carried out by a server that may have forgotten it since.
-        one.request->lost();
-        requests.push_back(std::move(one.request));
-    }
-    pending_.clear();
+void Confirmations::give_back(net::Outbox<Request>& outbox) {
     not_confirmed();
-    return requests;
+    for (; !pending_.empty(); pending_.pop_back()) {
+        auto& request = pending_.back().request;
+        // It was carried out by a server that may have forgotten it since.
+        request->lost();
+        outbox.send_again(std::move(request));
+    }
 }
 
 }  // namespace holdfast::inline v0::redis

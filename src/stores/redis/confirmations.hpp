@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "port/clock.hpp"
 #include "port/failure.hpp"
 #include "stores/net/errand.hpp"
+#include "stores/net/outbox.hpp"
 #include "stores/redis/request.hpp"
 
 namespace holdfast::inline v0::redis {
@@ -16,8 +18,9 @@ namespace holdfast::inline v0::redis {
 /// master's order; what is answered meanwhile waits for the next. No I/O, and time is an input.
 class Confirmations {
 public:
-    void add(std::unique_ptr<Request> request, Reply reply);
+    void add(std::unique_ptr<Request>&& request, Reply reply);
     bool empty() const noexcept { return pending_.empty(); }
+    std::size_t size() const noexcept { return pending_.size(); }
     /// The one that has waited longest, of which there is one.
     const Request& first() const { return *pending_.front().request; }
 
@@ -32,8 +35,8 @@ public:
     void expire(Moment now, const Failure& why, net::Due& due);
     /// When the first of them is; never: Moment::max().
     Moment earliest_deadline() const;
-    /// Who answered is not heard any more. What was asked is to be asked again.
-    std::vector<std::unique_ptr<Request>> give_back();
+    /// Who answered is not heard any more. What was asked waits there to be asked again.
+    void give_back(net::Outbox<Request>& outbox);
 
 private:
     struct Answered {

@@ -38,7 +38,7 @@ void Confirmer::knows_of(std::size_t replicas) noexcept {
     known_ = std::max(known_, replicas);
 }
 
-void Confirmer::add(std::unique_ptr<Request> request, Reply reply) {
+void Confirmer::add(std::unique_ptr<Request>&& request, Reply reply) {
     confirmations_.add(std::move(request), std::move(reply));
 }
 
@@ -111,12 +111,11 @@ Failure Confirmer::trouble_with(const std::string& error) const {
     return failure;
 }
 
-std::vector<std::unique_ptr<Request>> Confirmer::dissolve() {
+void Confirmer::close() noexcept {
     link_.close();
     unsent_.clear();
     answers_.clear();
     round_ends_ = Moment::max();
-    return confirmations_.give_back();
 }
 
 Moment Confirmer::patience_ends() const noexcept {

@@ -32,20 +32,24 @@ public:
     Link& link() noexcept { return link_; }
     const Link& link() const noexcept { return link_; }
     bool is_idle() const noexcept { return confirmations_.empty(); }
+    /// How many are to be confirmed.
+    std::size_t size() const noexcept { return confirmations_.size(); }
     /// The server has, or should have, so many replicas. A smaller number than before is forgotten:
     /// one that is away still counts as one that must confirm.
     void knows_of(std::size_t replicas) noexcept;
 
     /// Its reply says that somebody holds; not before the replicas do.
-    void add(std::unique_ptr<Request> request, Reply reply);
+    void add(std::unique_ptr<Request>&& request, Reply reply);
     /// Goes on with what is to be sent, and tells those whose time is up.
     void serve(Moment now, Due& due);
     /// Whether an answer is overdue, so that both connections are of no use.
     bool is_overdue(Moment now) const noexcept { return now >= patience_ends(); }
     /// What has come in. A failure: this server confirms nothing any more.
     std::optional<Failure> take(std::vector<Reply>& replies, Due& due);
-    /// Closes the connection; what was not confirmed is to be asked again.
-    std::vector<std::unique_ptr<Request>> dissolve();
+    /// Closes the connection.
+    void close() noexcept;
+    /// What was not confirmed waits there to be asked again.
+    void give_back(net::Outbox<Request>& outbox) { confirmations_.give_back(outbox); }
 
     bool has_unsent() const noexcept { return !unsent_.empty(); }
     /// When something is due by itself; never: Moment::max().

@@ -32,6 +32,7 @@ Ear::Hearing Ear::serve(Moment now, Listening& listening, Due& due) {
         if (now < listening.next_attempt()) return Hearing::goes_on;
         link_.open(now);
     }
+    if (failure_) return lost(now, listening, due);
     if (link_.ready()) {
         return probe_.go_on(link_, now) ? Hearing::goes_on : lost(now, listening, due);
     }
@@ -42,14 +43,16 @@ Ear::Hearing Ear::serve(Moment now, Listening& listening, Due& due) {
 }
 
 Ear::Hearing Ear::lost(Moment now, Listening& listening, Due& due) {
-    close();
     listening.lost(now, due);
+    close();
     return Hearing::lost;
 }
 
 void Ear::close() {
     link_.close();
     probe_.end();
+    messages_.clear();
+    failure_.reset();
 }
 
 pollfd Ear::awaited() const {
@@ -59,18 +62,22 @@ pollfd Ear::awaited() const {
 }
 
 void Ear::read(short events) {
-    messages_.clear();
-    failure_.reset();
-    if (events != 0 && link_.ready()) failure_ = link_.receive(messages_);
+    if (events != 0 && link_.ready() && !failure_) failure_ = link_.receive(messages_);
 }
 
 Ear::Hearing Ear::take(Listening& listening, Due& due) {
     // Whatever comes shows that it is alive.
     if (!messages_.empty()) probe_.heard(BootClock::now());
-    for (Reply& message : messages_) listening.heard(std::move(message), due);
+    try {
+        for (Reply& message : messages_) listening.heard(std::move(message), due);
+    } catch (...) {
+        // What was not told was not heard.
+        failure_.emplace();
+        messages_.clear();
+        throw;
+    }
     messages_.clear();
-    if (!std::exchange(failure_, std::nullopt)) return Hearing::goes_on;
-    return lost(BootClock::now(), listening, due);
+    return failure_ ? lost(BootClock::now(), listening, due) : Hearing::goes_on;
 }
 
 Moment Ear::earliest() const {

@@ -26,8 +26,9 @@ constexpr auto passing_trouble = 50ms;
 // --- asking ---
 
 bool Exchange::may_encode() const {
-    return !waiting().empty() && may_go(*waiting().front()) && batch_sizes_.size() < most_batches &&
-           !is_held_back();
+    if (batch_sizes_.size() >= most_batches || is_held_back()) return false;
+    if (on_trial_ == 0) return !waiting().empty();
+    return std::ranges::any_of(waiting(), [&](const auto& request) { return may_go(*request); });
 }
 
 bool Exchange::may_go(const Request& request) const {
@@ -37,6 +38,8 @@ bool Exchange::may_go(const Request& request) const {
 /// Those next to each other that one script can run are one request to the server.
 void Exchange::encode(std::string& bytes) {
     batch_sizes_.push_back(0);
+    // They may stand behind others that have to wait.
+    if (on_trial_ > 0) put_first([&](const Request& request) { return may_go(request); });
     encode_libraries(bytes);
     std::size_t encoded = 0;
     while (encoded < waiting().size() && may_go(*waiting()[encoded])) {
@@ -120,11 +123,12 @@ void Exchange::take(Reply reply, std::vector<Answered>& answered) {
     if (!expected.is_known) --on_trial_;
     if (reply.is_error() && ask_otherwise(expected, reply.text)) return;
     if (!expected.is_known) functions_.known(*expected.script, expected.way);
+    net::make_room(answered, requests);
     if (requests > 1 && reply.elements.size() != requests) {
         return refused_together(reply, requests, answered);
     }
     for (std::size_t i = 0; i < requests && !in_flight().empty(); ++i) {
-        settle(Base::answered(), std::move(requests > 1 ? reply.elements[i] : reply), answered);
+        settle(std::move(requests > 1 ? reply.elements[i] : reply), answered);
     }
 }
 
@@ -135,9 +139,8 @@ bool Exchange::ask_otherwise(const Expected& expected, std::string_view error) {
     const auto way = functions_.instead(*expected.script, expected.way, error, BootClock::now());
     if (!way) return false;
     for (std::size_t i = 0; i < expected.requests; ++i) {
-        auto request = Base::answered();
-        request->command.go_by(*way);
-        send_again(std::move(request));
+        in_flight().front()->command.go_by(*way);
+        send_answered_again();
     }
     return true;
 }
@@ -149,30 +152,30 @@ void Exchange::refused_together(const Reply& reply, std::size_t requests,
     const bool elsewhere = reply.is_error() && is_elsewhere(reply.text);
     if (!elsewhere) apart_until_ = BootClock::now() + time_apart;
     for (; requests > 0; --requests) {
-        auto request = Base::answered();
         if (elsewhere) {
-            answered.push_back({std::move(request), reply});
+            Reply same = reply;
+            answered.push_back({Base::answered(), std::move(same)});
         } else {
-            if (!reply.is_error()) request->lost();
-            send_again(std::move(request));
+            if (!reply.is_error()) in_flight().front()->lost();
+            send_answered_again();
         }
     }
 }
 
-void Exchange::settle(std::unique_ptr<Request> request, Reply reply,
-                      std::vector<Answered>& answered) {
+void Exchange::settle(Reply reply, std::vector<Answered>& answered) {
     if (!reply.is_error() || !is_passing(reply.text)) {
-        return answered.push_back({std::move(request), std::move(reply)});
+        return answered.push_back({Base::answered(), std::move(reply)});
     }
     hold_back(BootClock::now() + passing_trouble);
-    request->trouble = failure_of(reply.text, address_);
-    send_again(std::move(request));
+    in_flight().front()->trouble = failure_of(reply.text, address_);
+    send_answered_again();
 }
 
 Exchange::GivenUps Exchange::lost() {
     batch_sizes_.clear();
     expected_.clear();
     on_trial_ = 0;
+    group_.clear();
     functions_.forget();
     return Base::lost();
 }

@@ -48,7 +48,8 @@ public:
     /// Appends what may, as it is sent; it is under way from now on.
     void encode(std::string& bytes);
     /// What came next. Appended to `answered` is what ends by it; what the server only refuses in
-    /// this way, or just now, waits again.
+    /// this way, or just now, waits again. After an exception nobody knows what the next answer is
+    /// of: the connection is to be given up, by lost().
     void take(Reply reply, std::vector<Answered>& answered);
 
     /// As of a Conversation.
@@ -73,7 +74,7 @@ private:
     bool ask_otherwise(const Expected& expected, std::string_view error);
     void refused_together(const Reply& reply, std::size_t requests,
                           std::vector<Answered>& answered);
-    void settle(std::unique_ptr<Request> request, Reply reply, std::vector<Answered>& answered);
+    void settle(Reply reply, std::vector<Answered>& answered);
 
     const Address& address_;
     std::deque<std::size_t> batch_sizes_;  ///< in answers, of what is in flight, as it went out

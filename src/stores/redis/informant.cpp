@@ -51,10 +51,6 @@ void Informant::follow(Moment now) {
     go_on_following(now);
 }
 
-std::vector<Reply> Informant::take_tidings() {
-    return std::exchange(tidings_heard_, {});
-}
-
 bool Informant::take_gap() {
     return std::exchange(gap_, false);
 }
@@ -92,12 +88,18 @@ void Informant::ended(Told told) {
 }
 
 void Informant::go_on_following(Moment now) {
-    if (!tidings_heard_.empty()) probe_.heard(now);
+    if (!tidings_heard_.empty()) {
+        probe_.heard(now);
+        in_question_ = false;
+    }
+    if (tidings_.ready() && probe_.is_overlooked(now)) in_question_ = doubtful_ = true;
     if (tidings_.ready() && !probe_.go_on(tidings_, now)) tidings_broken_ = true;
     if (std::exchange(tidings_broken_, false)) {
         tidings_.close();
         probe_.end();
         backoff_.failed(now);
+        doubtful_ = was_lost_ = true;
+        in_question_ = false;
     }
     if (tidings_.state() == Link::State::down) {
         if (now < backoff_.next()) return;
@@ -109,6 +111,7 @@ void Informant::go_on_following(Moment now) {
     backoff_.succeeded();
     probe_.heard(now);
     gap_ = true;
+    doubtful_ |= was_lost_;
 }
 
 void Informant::poll_for(std::vector<pollfd>& descriptors) const {

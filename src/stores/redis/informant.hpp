@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stores/net/backoff.hpp"
@@ -41,10 +42,16 @@ public:
     /// Opens the second connection, and opens it again.
     void follow(Moment now);
     bool is_heard() const noexcept { return tidings_.ready(); }
-    /// What it has told by itself since the last time.
-    std::vector<Reply> take_tidings();
+    /// What it has told by itself, until that is done with.
+    const std::vector<Reply>& tidings() const noexcept { return tidings_heard_; }
+    void done_with_tidings() noexcept { tidings_heard_.clear(); }
     /// Whether there was a gap in that since the last time.
     bool take_gap();
+    /// Whether, since the last time, that connection was lost, or was there again after it had
+    /// been, or nobody had looked at it for so long that nobody would know.
+    bool take_doubt() noexcept { return std::exchange(doubtful_, false); }
+    /// Of the last of these: it was asked for a sign of life, and gave none yet.
+    bool is_in_question() const noexcept { return in_question_; }
 
     /// Goes on as far as it goes without blocking.
     void go_on(Moment now);
@@ -78,6 +85,9 @@ private:
     std::vector<Reply> tidings_heard_;
     bool tidings_broken_ = false;
     bool gap_ = false;
+    bool doubtful_ = false;
+    bool in_question_ = false;
+    bool was_lost_ = false;  ///< tidings_, after it was ready
 };
 
 }  // namespace holdfast::inline v0::redis

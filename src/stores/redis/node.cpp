@@ -46,7 +46,7 @@ bool Node::may_send() const {
 }
 
 bool Node::needs_leader() const {
-    return !is_connected() || exchange_.is_held_back() || outflow_.wants_room();
+    return !is_connected() || exchange_.is_held_back() || outflow_.wants_room() || is_torn();
 }
 
 void Node::flush(Lock& lock) {
@@ -69,9 +69,8 @@ bool Node::may_await() const {
     // What confirms it comes by another connection.
     if (confirmer_) return false;
     const auto& in_flight = exchange_.in_flight();
-    if (in_flight.size() != 1 || !exchange_.waiting().empty() || !outflow_.empty()) {
-        return false;
-    }
+    const bool is_alone = in_flight.size() == 1 && exchange_.waiting().empty() && outflow_.empty();
+    if (!is_alone || is_torn()) return false;
     const auto longest = requests_.socket()->patience();
     const auto left = in_flight.front()->deadline - BootClock::now();
     return longest && left > *longest - *longest / 8;
@@ -92,7 +91,32 @@ Moment Node::in_trouble_at() const {
     return expected == Moment::max() ? expected : expected + suspicious_silence;
 }
 
+/// One that ends by an exception leaves the node closed, and to be lost().
+template <class Step>
+void Node::whole(Step step) {
+    try {
+        step();
+    } catch (...) {
+        torn_ = true;
+        close();
+        throw;
+    }
+}
+
+/// For all that may be told of it, before anything is done.
+void Node::make_room(Due& due) const {
+    const std::size_t confirming = confirmer_ ? confirmer_->size() : 0;
+    net::make_room(due, exchange_.waiting().size() + exchange_.in_flight().size() + confirming +
+                            answered_.size());
+}
+
 void Node::serve(Moment now, Listening& listening, Due& due) {
+    if (is_torn()) lost(now, due);
+    whole([&] { serve_requests(now, listening, due); });
+}
+
+void Node::serve_requests(Moment now, Listening& listening, Due& due) {
+    make_room(due);
     exchange_.go_on(now);
     if (!is_idle() && requests_.state() == Link::State::down && now >= backoff_.next()) {
         open(now);
@@ -110,11 +134,23 @@ void Node::open(Moment now) {
     if (confirmer_) confirmer_->link().open(now);
 }
 
-/// What was answered and not confirmed is asked again, on the next connection.
-void Node::close() {
+/// Of what has come by them nothing counts any more.
+void Node::close() noexcept {
     requests_.close();
-    if (!confirmer_) return;
-    for (auto& request : confirmer_->dissolve()) exchange_.send_again(std::move(request));
+    answers_.clear();
+    confirmed_.clear();
+    if (confirmer_) confirmer_->close();
+}
+
+/// And not confirmed, or not told.
+void Node::send_again_what_was_answered() {
+    for (auto& [request, reply] : answered_) {
+        if (!request) continue;
+        request->lost();
+        exchange_.send_again(std::move(request));
+    }
+    answered_.clear();
+    if (confirmer_) confirmer_->give_back(exchange_);
 }
 
 std::optional<Failure> Node::advance(Moment now) {
@@ -163,6 +199,7 @@ void Node::connect(Moment now, Listening& listening, Due& due) {
     auto failure = advance(now);
     if (failure) {
         close();
+        send_again_what_was_answered();
         unreached_ = true;
         backoff_.failed(now);
         return net::finish(exchange_.attempt_failed(*std::move(failure)), due);
@@ -182,12 +219,17 @@ void Node::connected(Listening& listening, Due& due) {
     listening.began(due);
 }
 
+/// Goes on where an exception has ended it.
 void Node::lost(Moment now, Due& due) {
+    torn_ = true;
     close();
     unreached_ = true;
     backoff_.failed(now);
+    make_room(due);
+    send_again_what_was_answered();
     net::finish(exchange_.lost(), due);
     outflow_.clear();
+    torn_ = false;
 }
 
 void Node::refused(const Failure& why, Moment now, Due& due) {
@@ -200,16 +242,14 @@ void Node::leave_alone(Moment until, const Failure& why, Moment now, Due& due) {
     exchange_.hold_back(until);
 }
 
-std::vector<std::unique_ptr<Request>> Node::dissolve(Due& due) {
-    close();
-    net::finish(exchange_.lost(), due);
-    outflow_.clear();
+void Node::dissolve(Lobby& lobby, Due& due) {
     ear_.close();
-    std::vector<std::unique_ptr<Request>> recalled;
+    lost(BootClock::now(), due);
     while (!exchange_.waiting().empty()) {
-        recalled.push_back(exchange_.give_away(exchange_.waiting().begin()));
+        exchange_.give_away(exchange_.waiting().begin(), [&](std::unique_ptr<Request>&& request) {
+            lobby.send_again(std::move(request));
+        });
     }
-    return recalled;
 }
 
 // --- a turn ---
@@ -217,11 +257,12 @@ std::vector<std::unique_ptr<Request>> Node::dissolve(Due& due) {
 void Node::poll_for(std::vector<pollfd>& descriptors) const {
     pollfd requests{.fd = requests_.descriptor(), .events = requests_.wanted(), .revents = 0};
     if (outflow_.wants_room()) requests.events |= POLLOUT;
+    if (answers_.failure) requests.fd = -1;  // it was read, and would end each poll()
     descriptors.push_back(requests);
     descriptors.push_back(ear_.awaited());
     pollfd confirming{.fd = -1, .events = 0, .revents = 0};
     if (confirmer_) {
-        confirming.fd = confirmer_->link().descriptor();
+        confirming.fd = confirmed_.failure ? -1 : confirmer_->link().descriptor();
         confirming.events = confirmer_->link().wanted();
         if (confirmer_->has_unsent()) confirming.events |= POLLOUT;
     }
@@ -235,29 +276,34 @@ void Node::read(std::span<const pollfd> descriptors) {
 }
 
 void Node::receive(Link& link, short events, Arrival& arrival) {
-    arrival.failure.reset();
-    arrival.replies.clear();
-    if (events != 0 && link.ready()) arrival.failure = link.receive(arrival.replies);
+    if (events == 0 || !link.ready() || arrival.failure) return;
+    arrival.failure = link.receive(arrival.replies);
 }
 
 /// Without a poll(): a third of what it takes beside a raw blocking call.
 void Node::await() {
-    answers_.replies.clear();
     answers_.failure = requests_.await(answers_.replies);
 }
 
 void Node::take_answers(Due& due, std::vector<TurnedAway>& away) {
+    whole([&] {
+        make_room(due);
+        settle_answers(due, away);
+        if (confirmer_) take_confirmations(due);
+    });
+}
+
+void Node::settle_answers(Due& due, std::vector<TurnedAway>& away) {
     if (!answers_.replies.empty()) {
         backoff_.succeeded();
         unreached_ = false;
     }
     for (Reply& reply : answers_.replies) exchange_.take(std::move(reply), answered_);
-    for (auto& answered : answered_) settle(std::move(answered), due, away);
+    net::make_room(away, answered_.size());
+    for (auto& answered : answered_) settle(answered, due, away);
     answered_.clear();
     if (answers_.failure) lost(BootClock::now(), due);
-    answers_.replies.clear();
-    answers_.failure.reset();
-    if (confirmer_) take_confirmations(due);
+    answers_.clear();
 }
 
 /// The next round begins at once, and so with all that was answered until now.
@@ -273,7 +319,7 @@ void Node::take_confirmations(Due& due) {
 }
 
 /// A hold is one when enough replicas have it, and not before.
-void Node::settle(Exchange::Answered answered, Due& due, std::vector<TurnedAway>& away) {
+void Node::settle(Exchange::Answered& answered, Due& due, std::vector<TurnedAway>& away) {
     auto& [request, reply] = answered;
     if (reply.is_error()) {
         if (is_elsewhere(reply.text)) {
@@ -289,6 +335,7 @@ void Node::settle(Exchange::Answered answered, Due& due, std::vector<TurnedAway>
 }
 
 Moment Node::earliest(const Listening& listening) const {
+    if (is_torn()) return {};
     Moment first = exchange_.earliest();
     const auto also = [&](std::optional<Moment> moment) {
         if (moment) first = std::min(first, *moment);
@@ -308,12 +355,18 @@ Moment Node::earliest(const Listening& listening) const {
 // --- pushes ---
 
 Node::Hearing Node::serve_pushes(Moment now, Listening& listening, Due& due) {
-    const Hearing hearing = ear_.serve(now, listening, due);
-    if (hearing == Hearing::begins) {
-        if (pushes_.tracked && requests_.ready()) track();
-        listening.began(due);
+    try {
+        const Hearing hearing = ear_.serve(now, listening, due);
+        if (hearing == Hearing::begins) {
+            if (pushes_.tracked && requests_.ready()) track();
+            listening.began(due);
+        }
+        return hearing;
+    } catch (...) {
+        // Nobody was told that it is heard, or not any more.
+        if (listening.period() == 0) ear_.close();
+        throw;
     }
-    return hearing;
 }
 
 /// Everything that is read on the requests' connection from now on is reported to the other one.

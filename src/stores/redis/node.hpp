@@ -37,6 +37,8 @@ struct Pushes {
 ///
 /// What was under way when the connection breaks is sent again on the next one. What the server
 /// turns away, because another one serves it or none does just now, is for others to decide about.
+/// An exception (out of memory, say) leaves a connection of which nobody knows what the next answer
+/// is of. So it is closed at once, and all that was under way is sent again, as when it breaks.
 /// Threads: all members under the lock of the wire, but for read() and await(), which whoever leads
 /// calls without it; whoever leads alone opens and closes links.
 class Node {
@@ -57,7 +59,7 @@ public:
 
     // Requests.
 
-    void submit(std::unique_ptr<Request> request) { exchange_.send_again(std::move(request)); }
+    void submit(std::unique_ptr<Request>&& request) { exchange_.send_again(std::move(request)); }
     /// Whether something may go out now, by any thread.
     bool may_send() const;
     void flush(Lock& lock);
@@ -92,8 +94,9 @@ public:
     /// The same, if it is connected; and nothing is sent to it before `until`, so that nobody
     /// passes those that it has turned away.
     void leave_alone(Moment until, const Failure& why, Moment now, Due& due);
-    /// What was submitted and not answered, as far as it may be sent again; both links are closed.
-    std::vector<std::unique_ptr<Request>> dissolve(Due& due);
+    /// What was submitted and not answered waits there, as far as it may be sent again; all links
+    /// are closed.
+    void dissolve(Lobby& lobby, Due& due);
 
     // Pushes. What is heard, and that it is not, goes to `listening`.
 
@@ -111,6 +114,8 @@ public:
     /// Blocks until an answer has come in.
     void await();
     void take_answers(Due& due, std::vector<TurnedAway>& away);
+    /// Whether something was read and not taken.
+    bool has_untaken() const noexcept { return answers_.is_there() || confirmed_.is_there(); }
     Hearing take_pushes(Listening& listening, Due& due) { return ear_.take(listening, due); }
     /// When the next thing is due by itself; never: Moment::max().
     Moment earliest(const Listening& listening) const;
@@ -120,17 +125,30 @@ private:
     struct Arrival {
         std::vector<Reply> replies = {};
         std::optional<Failure> failure = std::nullopt;
+
+        bool is_there() const noexcept { return failure.has_value() || !replies.empty(); }
+        void clear() noexcept {
+            replies.clear();
+            failure.reset();
+        }
     };
     static void receive(Link& link, short events, Arrival& arrival);
 
+    template <class Step>
+    void whole(Step step);
+    bool is_torn() const noexcept { return torn_ || outflow_.is_torn(); }
+    void make_room(Due& due) const;
+    void serve_requests(Moment now, Listening& listening, Due& due);
     void connect(Moment now, Listening& listening, Due& due);
     void connected(Listening& listening, Due& due);
     void open(Moment now);
-    void close();
+    void close() noexcept;
+    void send_again_what_was_answered();
     std::optional<Failure> advance(Moment now);
     std::optional<Failure> objection_to_pair() const;
     std::optional<Failure> objection_to_run() const;
-    void settle(Exchange::Answered answered, Due& due, std::vector<TurnedAway>& away);
+    void settle_answers(Due& due, std::vector<TurnedAway>& away);
+    void settle(Exchange::Answered& answered, Due& due, std::vector<TurnedAway>& away);
     void take_confirmations(Due& due);
     void track();
 
@@ -145,6 +163,7 @@ private:
     net::Backoff backoff_;
     Moment opened_{};         ///< when the connection for requests was last sought
     bool unreached_ = false;  ///< it was lost, or not made, since the last answer
+    bool torn_ = false;       ///< by an exception; closed since, but lost() is not done
 
     /// Where replicas must confirm: a third connection, opened and lost together with that for
     /// requests. Were one of the two made anew alone, another process of the server might confirm
@@ -153,7 +172,7 @@ private:
 
     Ear ear_;
 
-    // Of a turn: whoever leads has them to itself.
+    // Of a turn: whoever leads has them to itself. What was read and not taken yet stays here.
     Arrival answers_;
     Arrival confirmed_;
     std::vector<Exchange::Answered> answered_;  ///< empty

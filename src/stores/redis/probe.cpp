@@ -13,6 +13,8 @@ using namespace std::chrono_literals;
 /// What is lost with a connection unnoticed is made up for after this and the time limit of a
 /// request.
 constexpr auto interval = 2s;
+/// Who leads asks sooner than that.
+constexpr auto overlooked = 100ms;
 /// For what has come meanwhile to be read.
 constexpr auto last_chance = 50ms;
 
@@ -27,6 +29,10 @@ void Probe::heard(Moment now) {
 void Probe::end() {
     heard(Moment::max() - interval);
     unsent_.clear();
+}
+
+bool Probe::is_overlooked(Moment now) const noexcept {
+    return !overdue_ && next_ != Moment::max() && now >= next_ + overlooked;
 }
 
 bool Probe::go_on(const Link& link, Moment now) {

@@ -21,6 +21,9 @@ public:
     void heard(Moment now);
     /// The connection was closed.
     void end();
+    /// Whether it should have been asked a while ago, and nobody has looked since: then what was
+    /// lost with the connection may be long ago.
+    bool is_overlooked(Moment now) const noexcept;
     /// Asks `link`, which is ready, when it is time to. False: it has not answered for too long.
     bool go_on(const Link& link, Moment now);
 

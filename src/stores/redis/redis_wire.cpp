@@ -54,7 +54,7 @@ bool RedisWire::is_behind_another(const Request& request) const {
     });
 }
 
-void RedisWire::send(Node& node, std::unique_ptr<Request> request, Lock& lock) {
+void RedisWire::send(Node& node, std::unique_ptr<Request>&& request, Lock& lock) {
     // Whoever leads may be asleep over a connection that nobody needed, or is to notice when this
     // one is not answered.
     const bool is_news = !node.is_connected() || (!routes_->is_fixed() && node.is_idle());
@@ -108,7 +108,10 @@ void RedisWire::await_answer(Lock& lock, Due& due) {
 }
 
 void RedisWire::serve(Moment now, Due& due) {
+    recall();
     routes_->go_on(now, listening_.wanted(), due);
+    // What an earlier turn has read, and another one was to decide about.
+    take_answers(now, due);
     send_on(now);
     for (const auto& node : routes_->nodes()) node->serve(now, listening_, due);
     if (listening_.wanted()) serve_pushes(now, due);
@@ -134,7 +137,8 @@ void RedisWire::send_on(Moment now) {
         Request& request = **place;
         const bool is_time = now >= request.not_before && !that_stay.contains(request.hash_slot);
         if (Node* const node = is_time ? routes_->node_for(request) : nullptr) {
-            node->submit(lobby_.give_away(place));
+            lobby_.give_away(
+                place, [&](std::unique_ptr<Request>&& given) { node->submit(std::move(given)); });
         } else {
             if (!request.only_at) that_stay.insert(request.hash_slot);
             ++i;
@@ -169,18 +173,32 @@ void RedisWire::take(Due& due) {
     const Moment now = BootClock::now();
     // First what is heard of the nodes: nothing that one says counts when another is in its place.
     routes_->go_on(now, listening_.wanted(), due);
+    take_answers(now, due);
     for (const auto& node : routes_->nodes()) {
-        node->take_answers(due, away_);
         if (node->take_pushes(listening_, due) == Node::Hearing::lost) routes_->not_heard(*node);
     }
-    for (auto& [node, request, error] : away_) {
-        turned_away(*node, std::move(request), error, now, due);
-    }
-    away_.clear();
     send_on(now);
 }
 
-void RedisWire::turned_away(Node& node, std::unique_ptr<Request> request, const std::string& error,
+/// Unless one of them may be deposed: then what it says waits for what is found out about that.
+void RedisWire::take_answers(Moment now, Due& due) {
+    if (!routes_->is_sure()) return;
+    for (const auto& node : routes_->nodes()) {
+        if (node->has_untaken()) node->take_answers(due, away_);
+    }
+    for (auto& [node, request, error] : away_) turned_away(*node, request, error, now, due);
+    away_.clear();
+}
+
+/// What a turn that ended by an exception has left turned away: whoever serves it says so again.
+void RedisWire::recall() {
+    for (auto& one : away_) {
+        if (one.request) lobby_.send_again(std::move(one.request));
+    }
+    away_.clear();
+}
+
+void RedisWire::turned_away(Node& node, std::unique_ptr<Request>& request, const std::string& error,
                             Moment now, Due& due) {
     request->trouble = failure_of(error, node.address());
     if (auto failure = routes_->turned_away(node, *request, error, now, due)) {

@@ -61,9 +61,11 @@ private:
     void poll_for(std::vector<pollfd>& descriptors) const;
     void read(std::span<const pollfd> descriptors);
     void take(Due& due);
-    void turned_away(Node& node, std::unique_ptr<Request> request, const std::string& error,
+    void take_answers(Moment now, Due& due);
+    void turned_away(Node& node, std::unique_ptr<Request>& request, const std::string& error,
                      Moment now, Due& due);
-    void send(Node& node, std::unique_ptr<Request> request, Lock& lock);
+    void recall();
+    void send(Node& node, std::unique_ptr<Request>&& request, Lock& lock);
     bool is_behind_another(const Request& request) const;
 
     const std::chrono::milliseconds request_timeout_;

@@ -14,7 +14,7 @@ Node& Routes::add(const Host& host, Node::Part part) {
 }
 
 void Routes::retire(Node& node, Due& due) {
-    for (auto& request : node.dissolve(due)) common_.lobby.send_again(std::move(request));
+    node.dissolve(common_.lobby, due);
     const auto found = std::ranges::find(nodes_, &node, &std::unique_ptr<Node>::get);
     retired_.push_back(std::move(*found));
     nodes_.erase(found);

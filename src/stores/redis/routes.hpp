@@ -44,6 +44,9 @@ public:
     virtual void not_heard(Node& /*node*/) {}
     /// Whether it is the same node for ever: then nothing but that node's answer matters.
     virtual bool is_fixed() const { return false; }
+    /// Whether whoever would tell that another node is in the place of one is heard. Until it is
+    /// again, or there is no hope of that, nothing that nodes answer is taken.
+    virtual bool is_sure() const { return true; }
 
     /// Goes on finding out. Somebody waits for it if there is anything in the lobby, or `wanted`.
     virtual void go_on(Moment now, bool wanted, Due& due) = 0;

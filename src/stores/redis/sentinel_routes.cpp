@@ -15,6 +15,11 @@
 /// back to an older epoch than it has seen. The server itself is asked for its role on each new
 /// connection. Nobody but the sentinels says that a master is one no more; so they are asked when
 /// it cannot be reached or says nothing, and when one of them tells of a switch.
+///
+/// Who asks for nothing does not listen to them either. A connection by which they tell may break
+/// meanwhile, or end unnoticed, and a master be deposed that does not know it. When that turns out,
+/// what the master answers is not taken before they are heard again or have been asked; but for a
+/// moment only: without any of them the master that is known is used on.
 namespace holdfast::inline v0::redis {
 
 namespace {
@@ -25,6 +30,13 @@ using namespace std::chrono_literals;
 constexpr auto look_interval = 100ms;
 /// How long those that do not answer are waited for, once another one has.
 constexpr auto grace = 200ms;
+/// How long a master in doubt is not believed when nobody answers to that. Whoever does is waited
+/// for as ever.
+constexpr auto time_in_doubt = 200ms;
+/// How long a sign of life is waited for then, before they are asked.
+constexpr auto time_for_sign = 100ms;
+/// How long after a doubt the next one counts: connections may come and go all the time.
+constexpr auto time_between_doubts = 1s;
 /// How long they are asked again in vain, beside a master that serves: nothing is known against it.
 constexpr auto idle_interval = 1s;
 /// A sentinel that was behind learns of a switch within a few seconds, and a master that was
@@ -122,19 +134,23 @@ public:
 
     Node* node_for(Request&) override { return master(); }
     Node* heard() override { return master(); }
+    bool is_sure() const override { return !doubt_; }
 
     void go_on(Moment now, bool wanted, Due& due) override {
         forget_retired();
         for (const auto& sentinel : informants_) {
             sentinel->go_on(now);
             if (auto told = sentinel->take_answer()) take(*sentinel, *std::move(told));
-            for (const Reply& message : sentinel->take_tidings()) {
+            for (const Reply& message : sentinel->tidings()) {
                 heard_of_switch(message, *sentinel, now, due);
             }
+            sentinel->done_with_tidings();
             // What it told meanwhile was not heard.
             if (sentinel->take_gap()) may_have_changed();
+            if (sentinel->take_doubt()) begin_doubt(*sentinel, now);
         }
         if (looking_) decide(now, due);
+        if (doubt_) end_doubt(now);
         if (!looking_ && now >= next_look_ && is_look_wanted(now, wanted)) look(now);
     }
 
@@ -150,6 +166,8 @@ public:
     Moment earliest(bool wanted) const override {
         Moment first = Moment::max();
         for (const auto& sentinel : informants_) first = std::min(first, sentinel->earliest());
+        if (doubt_) first = std::min(first, doubt_->look);
+        if (doubt_ && BootClock::now() < doubt_->ends) first = std::min(first, doubt_->ends);
         if (looking_ && is_nobody_asked()) return BootClock::now();
         if (looking_) return first_answer_ ? std::min(first, *first_answer_ + grace) : first;
         if (is_look_wanted(BootClock::now(), wanted)) return std::min(first, next_look_);
@@ -172,6 +190,31 @@ private:
     }
     /// Perhaps: since they were asked last, and have told.
     bool has_changed() const { return changes_ != changes_settled_; }
+
+    /// Whoever is in question may give a sign of life at once; otherwise they are asked.
+    void begin_doubt(const Informant& sentinel, Moment now) {
+        if (!sentinel.is_in_question()) may_have_changed();
+        if (doubt_ || now < next_doubt_) return;
+        doubt_ = Doubt{.ends = now + time_in_doubt, .look = now + time_for_sign};
+        next_doubt_ = now + time_between_doubts;
+    }
+    void end_doubt(Moment now) {
+        const bool is_answered = looking_ && first_answer_.has_value();
+        if (is_doubt_over() || (now >= doubt_->ends && !is_answered)) {
+            doubt_.reset();
+        } else if (now >= doubt_->look) {
+            doubt_->look = Moment::max();
+            may_have_changed();
+        }
+    }
+    /// They have said who is the master since it began, and one at least will tell of the next.
+    bool is_doubt_over() const {
+        const auto is_heard = [](const auto& one) { return one->is_heard(); };
+        const auto is_in_question = [](const auto& one) { return one->is_in_question(); };
+        if (has_changed() || std::ranges::none_of(informants_, is_heard)) return false;
+        const bool were_asked = doubt_->look == Moment::max();
+        return were_asked || std::ranges::none_of(informants_, is_in_question);
+    }
 
     void look(Moment now) {
         looking_ = true;
@@ -281,10 +324,12 @@ private:
         });
     }
     /// Who told of a switch is asked anew, and names the outcome of that one: by an older epoch
-    /// than was followed, it told of one that is long over.
+    /// than was followed, it told of one that is long over. And if it names the very master of
+    /// which it told that it is one no more, it knows better by now.
     void forgive(const Informant& teller, const Named& named) {
-        if (named.epoch >= epoch_) return;
-        std::erase_if(deposed_, [&](const Deposed& one) { return one.teller == &teller; });
+        std::erase_if(deposed_, [&](const Deposed& one) {
+            return one.teller == &teller && (named.epoch < epoch_ || named.host == one.host);
+        });
     }
 
     std::uint64_t epoch_ = 0;  ///< the highest of a configuration that was followed
@@ -296,6 +341,13 @@ private:
     std::uint64_t changes_ = 0;
     std::uint64_t changes_looked_for_ = 0;
     std::uint64_t changes_settled_ = 0;
+    /// Whether the master still is one.
+    struct Doubt {
+        Moment ends;  ///< whatever is known by then
+        Moment look;  ///< they are asked then; they were: Moment::max()
+    };
+    std::optional<Doubt> doubt_;
+    Moment next_doubt_{};
     bool looking_ = false;
     std::vector<Named> named_;  ///< by those who have answered since it was last looked
     std::optional<Moment> first_answer_;

@@ -239,7 +239,7 @@ void Candidacy::add_troubles(Failure& failure) const {
     const auto stays = [](const Failure& trouble) {
         return net::is_lasting(trouble) || trouble.code == errc::corrupt;
     };
-    const auto lasting = std::ranges::partition(troubles, stays).begin();
+    const auto lasting = std::partition(troubles.begin(), troubles.end(), stays);
     if (!troubles.empty()) failure.sentence += "; " + troubles.front().sentence;
     const auto wrong = static_cast<std::size_t>(lasting - troubles.begin());
     if (places_.size() - wrong < desk_.terms().majority()) failure.code = troubles.front().code;

@@ -1,6 +1,7 @@
 #include "stores/sql/sql_wire.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -94,7 +95,13 @@ void SqlWire::list_descriptors() {
     if (pushes_) add(*pushes_->session);
 }
 
+/// For all that may be told, before anything is done.
+void SqlWire::make_room(Due& due) const {
+    net::make_room(due, outbox_.waiting().size() + most_sessions);
+}
+
 void SqlWire::serve(Moment now, Due& due) {
+    make_room(due);
     for (Slot& slot : slots_) serve_slot(slot, now, due);
     std::erase_if(slots_, [](const Slot& slot) { return !slot.session; });
     if (listening_.wanted()) serve_pushes(now, due);
@@ -123,6 +130,28 @@ void SqlWire::forgot(Slot& slot, const Result<Reply>& result) {
 }
 
 void SqlWire::serve_slot(Slot& slot, Moment now, Due& due) {
+    if (slot.torn) return give_back(slot, now);
+    if (!slot.session) return;  // an exception came before it was taken out
+    try {
+        go_on(slot, now, due);
+    } catch (...) {
+        slot.torn = true;
+        throw;
+    }
+}
+
+/// What is known of its connection is not whole.
+void SqlWire::give_back(Slot& slot, Moment now) {
+    if (slot.request && slot.request->forgets) forgetting_.ended(Failure{});
+    if (slot.request && !slot.request->forgets) {
+        slot.request->lost();
+        outbox_.send_again(std::move(slot.request));
+    }
+    slot.request.reset();
+    drop(slot, now);
+}
+
+void SqlWire::go_on(Slot& slot, Moment now, Due& due) {
     Session& session = *slot.session;
     const bool opening = session.state() == Session::State::opening;
     session.advance();
@@ -135,8 +164,8 @@ void SqlWire::serve_slot(Slot& slot, Moment now, Due& due) {
     } else if (too_slow) {
         backoff_.failed(now);
         Failure met = session.trouble();
-        slot.session.reset();
         if (met.sentence.empty()) met = late_connection(address_);
+        slot.session.reset();
         net::finish(outbox_.attempt_failed(std::move(met)), due);
     }
 }
@@ -198,14 +227,20 @@ void SqlWire::drop(Slot& slot, Moment now) {
 /// What was under way is sent again on another connection.
 void SqlWire::broken(Slot& slot, Moment now, Due& due) {
     Failure trouble = slot.session->trouble();
-    drop(slot, now);
-    if (!slot.request) return net::finish(outbox_.attempt_failed(std::move(trouble)), due);
+    if (!slot.request) {
+        drop(slot, now);
+        return net::finish(outbox_.attempt_failed(std::move(trouble)), due);
+    }
     slot.making_schema = false;
-    if (slot.request->forgets) return forgot(slot, std::move(trouble));
-    slot.request->lost();
-    slot.request->met = trouble.sentence;
-    slot.request->trouble = std::move(trouble);
-    outbox_.send_again(std::move(slot.request));
+    if (slot.request->forgets) {
+        forgot(slot, std::move(trouble));
+    } else {
+        slot.request->lost();
+        slot.request->met = trouble.sentence;
+        slot.request->trouble = std::move(trouble);
+        outbox_.send_again(std::move(slot.request));
+    }
+    drop(slot, now);
 }
 
 /// While something is under way for its resource: they would wait for each other in the server all
@@ -243,8 +278,17 @@ void SqlWire::hand_out() {
         // There is a connection: whoever waits on does not do so for want of one.
         outbox_.connected();
         slot.request = outbox_.take(next, now);
+        ask(slot);
+        if (slot.torn || must_be_served(*slot.session)) bell_.ring();
+    }
+}
+
+/// Whoever made the request need not know that this failed: it is sent again by whoever leads.
+void SqlWire::ask(Slot& slot) {
+    try {
         slot.session->ask(slot.request->call);
-        if (must_be_served(*slot.session)) bell_.ring();
+    } catch (const std::exception&) {
+        slot.torn = true;
     }
 }
 
@@ -266,17 +310,17 @@ void SqlWire::open_more(Moment now) {
 void SqlWire::expire(Moment now, Due& due) {
     for (Slot& slot : slots_) {
         if (!slot.request || !slot.request->is_overdue(now)) continue;
+        if (slot.request->forgets) {
+            forgot(slot, outbox_.out_of_time());
+        } else {
+            slot.request->lost();
+            Failure why = slot.request->given_up(
+                timed_out(address_.shown(), address_.request_timeout, slot.request->met));
+            net::finish(std::move(slot.request), std::move(why), due);
+        }
         // Its answer, should there be one, would be taken for that of the next. In the server it
         // may go on: without a pause these would be more and more.
         drop(slot, now);
-        if (slot.request->forgets) {
-            forgot(slot, outbox_.out_of_time());
-            continue;
-        }
-        slot.request->lost();
-        Failure why = slot.request->given_up(
-            timed_out(address_.shown(), address_.request_timeout, slot.request->met));
-        net::finish(std::move(slot.request), std::move(why), due);
     }
     std::erase_if(slots_, [](const Slot& slot) { return !slot.session; });
     net::finish(outbox_.expire(now), due);
@@ -289,6 +333,17 @@ void SqlWire::serve_pushes(Moment now, Due& due) {
             .session = dialect_->open(Dialect::Purpose::pushes, [bell = bell_] { bell.ring(); }),
             .open_until = now + address_.connect_timeout};
     }
+    if (pushes_->torn) return pushes_lost(now, due);
+    try {
+        take_pushes(now, due);
+    } catch (...) {
+        // What was not told was not heard.
+        pushes_->torn = true;
+        throw;
+    }
+}
+
+void SqlWire::take_pushes(Moment now, Due& due) {
     Session& session = *pushes_->session;
     advance_pushes(now, due);
     const bool opening = session.state() == Session::State::opening;
@@ -316,8 +371,8 @@ void SqlWire::advance_pushes(Moment now, const Due& due) {
 }
 
 void SqlWire::pushes_lost(Moment now, Due& due) {
-    pushes_.reset();
     listening_.lost(now, due);
+    pushes_.reset();
 }
 
 /// When the next thing is due by itself.
@@ -325,6 +380,7 @@ std::optional<Moment> SqlWire::earliest(std::optional<Moment> until) const {
     Moment first = until.value_or(Moment::max());
     const auto also = [&](Moment moment) { first = std::min(first, moment); };
     const auto of_slot = [&](const Slot& slot) {
+        if (slot.torn) also(BootClock::now());
         if (slot.session->state() == Session::State::opening) also(slot.open_until);
         // It may be so from the start, and there is nothing to poll for then.
         if (slot.session->state() == Session::State::broken) also(BootClock::now());

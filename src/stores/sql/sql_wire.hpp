@@ -31,7 +31,8 @@ using Answer = net::Answer<Reply>;
 /// and a renewal waits for nobody: it names whom it is about, and never brings back who is gone.
 ///
 /// Whatever was under way when a connection breaks is sent again on the next one, until its time is
-/// up: every request of ours may be repeated.
+/// up: every request of ours may be repeated. A connection of which an exception (out of memory,
+/// say) has left something half done is taken for broken.
 class SqlWire final : public Wire {
 public:
     /// Hears what comes by the listening connection.
@@ -69,13 +70,17 @@ private:
         Moment open_until;
         std::unique_ptr<Request> request = nullptr;
         bool making_schema = false;
+        bool torn = false;  ///< by an exception
 
-        bool idle() const { return session->state() == Session::State::idle && !request; }
+        bool idle() const { return session->state() == Session::State::idle && !request && !torn; }
     };
 
     void turn(std::optional<Moment> until, Due& due) override;
     void serve(Moment now, Due& due);
+    void make_room(Due& due) const;
+    void give_back(Slot& slot, Moment now);
     void serve_slot(Slot& slot, Moment now, Due& due);
+    void go_on(Slot& slot, Moment now, Due& due);
     void take_reply(Slot& slot, Reply reply, Due& due);
     void refused(Slot& slot, const ServerError& error, Due& due);
     void drop(Slot& slot, Moment now);
@@ -83,11 +88,13 @@ private:
     bool must_wait(const Request& request) const;
     Outbox::Requests::const_iterator next_to_go() const;
     void hand_out();
+    void ask(Slot& slot);
     void open_more(Moment now);
     void forget_some();
     void forgot(Slot& slot, const Result<Reply>& result);
     void expire(Moment now, Due& due);
     void serve_pushes(Moment now, Due& due);
+    void take_pushes(Moment now, Due& due);
     void advance_pushes(Moment now, const Due& due);
     void pushes_lost(Moment now, Due& due);
     std::optional<Moment> earliest(std::optional<Moment> until) const;

@@ -42,7 +42,7 @@ void Attachment::submit(Lock& lock, Volley volley, Answered answered) {
     if (may_send()) {
         flush(lock);
         // Whoever leads is to poll for room. What is wrong, reading will find out.
-        if (!outflow_.empty()) bell_.ring();
+        if (!outflow_.empty() || is_torn()) bell_.ring();
     } else if (!link_.ready() || start_over_) {
         // Whoever leads may be asleep over a connection that nobody needed.
         bell_.ring();
@@ -90,7 +90,32 @@ void Attachment::encode_outbox(Moment now, std::string& bytes) {
     conversation_.all_sent(now);
 }
 
+/// One that ends by an exception leaves the connection closed, and to be lost().
+template <class Step>
+void Attachment::whole(Step step) {
+    try {
+        step();
+    } catch (...) {
+        torn_ = true;
+        link_.close();
+        throw;
+    }
+}
+
+/// For all that may be told of it, before anything is done; and for the session.
+void Attachment::make_room(Due& due) const {
+    constexpr std::size_t of_session = 4;
+    net::make_room(due,
+                   conversation_.waiting().size() + conversation_.in_flight().size() + of_session);
+}
+
 void Attachment::serve(Lock& lock, Due& due) {
+    if (is_torn()) lost(due);
+    whole([&] { serve_requests(lock, due); });
+}
+
+void Attachment::serve_requests(Lock& lock, Due& due) {
+    make_room(due);
     const Moment now = BootClock::now();
     if (std::exchange(start_over_, false) && conversation_.in_flight().empty()) link_.close();
     connect(now, due);
@@ -108,6 +133,7 @@ pollfd Attachment::awaited() const {
 }
 
 std::optional<Moment> Attachment::earliest(std::optional<Moment> until) const {
+    if (is_torn()) return Moment{};
     Moment first = until.value_or(Moment::max());
     const auto also = [&](std::optional<Moment> moment) {
         if (moment) first = std::min(first, *moment);
@@ -174,6 +200,7 @@ bool Attachment::is_beyond_its_time(Moment now) const {
 }
 
 void Attachment::end_session(Due& due) {
+    net::make_room(due, 1);
     due.push_back([weak = listener_, over = session_.end()] {
         if (const auto listener = weak.lock()) listener->session_over(over);
     });
@@ -227,12 +254,16 @@ void Attachment::expire(Moment now, Due& due) {
     finish(conversation_.expire(now), due);
 }
 
+/// Goes on where an exception has ended it.
 void Attachment::lost(Due& due) {
+    torn_ = true;
     link_.close();
     backoff_.failed(BootClock::now());
     server_ = (server_ + 1) % ensemble_.servers.size();
-    outflow_.clear();
+    make_room(due);
     finish(conversation_.lost(), due);
+    outflow_.clear();
+    torn_ = false;
 }
 
 Attachment::Arrival Attachment::read() {
@@ -242,6 +273,13 @@ Attachment::Arrival Attachment::read() {
 }
 
 void Attachment::take(const Arrival& arrival, Due& due) {
+    whole([&] {
+        make_room(due);
+        take_records(arrival, due);
+    });
+}
+
+void Attachment::take_records(const Arrival& arrival, Due& due) {
     try {
         for (const std::string& record : arrival.records) {
             // An earlier one may have ended the connection.
@@ -292,6 +330,7 @@ void Attachment::take_reply(Incoming arrived, Due& due) {
     request.replies.push_back(std::move(arrived.reply));
     if (request.replies.size() < request.volley.operations.size()) return;
     std::vector<Reply> replies = std::move(request.replies);
+    make_room(due);
     finish(conversation_.answered(), std::move(replies), due);
 }
 
@@ -299,16 +338,18 @@ void Attachment::take_reply(Incoming arrived, Due& due) {
 /// only said that something has changed.
 void Attachment::stir(Event event, Due& due) {
     if (watches_under_way_ > 0) event.what = Event::What::changed;
-    session_.unwatch(event.path);
     in_order_.tell(
-        [weak = listener_, session = session_.id(), event = std::move(event)] {
+        [weak = listener_, session = session_.id(), event] {
             const auto listener = weak.lock();
             if (listener) listener->stirred(session, event.path, event.what);
         },
         due);
+    // Only then: should that fail, the next server tells it once more.
+    session_.unwatch(event.path);
 }
 
-void Attachment::finish(std::unique_ptr<Request> request, Request::Outcome result, Due& due) {
+void Attachment::finish(std::unique_ptr<Request>&& request, Request::Outcome result, Due& due) {
+    net::make_room(due, 1);
     const bool in_order = request->volley.watches;
     request->answer = {{std::move(result), request->repeated, request->sent}, session_.id()};
     auto tell = net::telling(std::move(request));

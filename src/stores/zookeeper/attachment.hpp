@@ -69,7 +69,8 @@ public:
 class InOrder {
 public:
     /// Adds to `due` what tells this, and all that was read before it.
-    void tell(Callback<void()> news, std::vector<Callback<void()>>& due) {
+    void tell(Callback<void()>&& news, std::vector<Callback<void()>>& due) {
+        net::make_room(due, 1);
         {
             const std::lock_guard guard(state_->mutex);
             state_->untold.emplace_back(std::move(news));
@@ -91,7 +92,14 @@ private:
             const auto news = std::move(state.untold.front());
             state.untold.pop_front();
             lock.unlock();
-            news();
+            try {
+                news();
+            } catch (...) {
+                // The rest is told by those who come for it.
+                lock.lock();
+                state.telling = false;
+                throw;
+            }
             lock.lock();
         }
         state.telling = false;
@@ -105,7 +113,8 @@ private:
 ///
 /// A lost connection is not a lost session: the next server is asked to go on with it, and told
 /// what is watched. When the session is over, everybody is told, and later requests get a new one.
-/// One that nobody has used for its whole time is ended.
+/// One that nobody has used for its whole time is ended. A connection of which an exception (out of
+/// memory, say) has left something half done is lost, too.
 /// Threads: all members under the one lock that they are given, or that their caller holds, but
 /// where something else is said.
 class Attachment {
@@ -158,6 +167,11 @@ private:
     };
     using Conversation = net::Conversation<Request>;
 
+    template <class Step>
+    void whole(Step step);
+    bool is_torn() const noexcept { return torn_ || outflow_.is_torn(); }
+    void make_room(Due& due) const;
+    void serve_requests(Lock& lock, Due& due);
     void connect(Moment now, Due& due);
     void attached(Due& due);
     void refuse_longer_leases(Due& due);
@@ -170,6 +184,7 @@ private:
     void give_up_silent(Moment now, Due& due);
     void expire(Moment now, Due& due);
     void lost(Due& due);
+    void take_records(const Arrival& arrival, Due& due);
     void take_record(const std::string& record, Due& due);
     void take_reply(Incoming arrived, Due& due);
     void stir(Event event, Due& due);
@@ -179,7 +194,7 @@ private:
     bool has_been_idle(Moment now) const;
     void put(Operation operation, Moment deadline);
     void encode_outbox(Moment now, std::string& bytes);
-    void finish(std::unique_ptr<Request> request, Request::Outcome result, Due& due);
+    void finish(std::unique_ptr<Request>&& request, Request::Outcome result, Due& due);
     void finish(Conversation::GivenUps&& given_up, Due& due);
 
     const Ensemble& ensemble_;
@@ -195,6 +210,7 @@ private:
     std::size_t hopeless_in_row_ = 0;
     Moment hopeless_since_{};  ///< the first of them
     bool start_over_ = false;  ///< the connection has been idle for too long
+    bool torn_ = false;        ///< by an exception; closed since, but lost() is not done
     /// Until so many records have come, what ended is told in any order.
     std::size_t watches_under_way_ = 0;
 

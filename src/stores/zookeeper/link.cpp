@@ -35,14 +35,17 @@ std::optional<Failure> Link::hear_greeting() {
 }
 
 std::optional<Failure> Link::receive(std::vector<std::string>& records) {
-    auto failure = read_socket();
-    try {
-        while (auto record = reader_.next()) records.push_back(*std::move(record));
-    } catch (const Error& error) {
-        return fault(errc::unreachable,
-                     std::string("it does not speak ZooKeeper's protocol (") + error.what() + ")");
-    }
-    return failure;
+    return or_out_of_memory([&]() -> std::optional<Failure> {
+        auto failure = read_socket();
+        try {
+            while (auto record = reader_.next()) records.push_back(*std::move(record));
+        } catch (const Error& error) {
+            return fault(
+                errc::unreachable,
+                std::string("it does not speak ZooKeeper's protocol (") + error.what() + ")");
+        }
+        return failure;
+    });
 }
 
 std::optional<Failure> Link::read_socket() {

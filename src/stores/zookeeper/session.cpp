@@ -74,8 +74,8 @@ KeptSession::Greeting KeptSession::greeting() const {
 KeptSession::Fate KeptSession::answered(const SessionAnswer& answer, Moment asked) {
     if (answer.timeout_ms <= 0 || answer.id == 0) return Fate::over;
     const bool is_new = id_ == 0;
-    id_ = answer.id;
     password_ = answer.password;
+    id_ = answer.id;
     timeout_ = std::chrono::milliseconds{answer.timeout_ms};
     if (timeout() < term_) limit_ = std::max(limit(), timeout());
     // A server's shortest session is two ticks.

@@ -194,19 +194,30 @@ void ZookeeperWire::turn(std::optional<Moment> until, Due& due) {
     if (poll(polled_.data(), polled_.size(), poll_timeout(until)) <= 0) return;
     if (polled_[0].revents != 0) take_interrupt();
     // Without the lock, which those who send need.
-    arrived_.clear();
     for (std::size_t i = 0; i < polled_for_.size(); ++i) {
         if (polled_[i + 1].revents == 0) continue;
-        arrived_.emplace_back(polled_for_[i], polled_for_[i]->read());
+        auto& arrived = arrived_.emplace_back(polled_for_[i], Attachment::Arrival{});
+        arrived.second = polled_for_[i]->read();
     }
     Lock lock(mutex_);
-    for (const auto& [one, arrival] : arrived_) one->take(arrival, due);
+    take_arrived(due);
     for (const auto& [term, one] : attachments_) one->serve(lock, due);
+}
+
+/// One that fails loses its connection, and with that what has come by it; what came by others is
+/// taken by the next turn.
+void ZookeeperWire::take_arrived(Due& due) {
+    while (!arrived_.empty()) {
+        const auto [one, arrival] = std::move(arrived_.front());
+        arrived_.pop_front();
+        one->take(arrival, due);
+    }
 }
 
 /// Until when there is nothing to do but to read what is polled for.
 std::optional<Moment> ZookeeperWire::prepare(std::optional<Moment> until, Due& due) {
     Lock lock(mutex_);
+    take_arrived(due);
     polled_.assign(1, {.fd = interrupt_descriptor(), .events = POLLIN, .revents = 0});
     polled_for_.clear();
     for (const auto& [term, one] : attachments_) one->serve(lock, due);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -57,6 +58,7 @@ private:
     enum class WatchLeft : std::uint8_t { none, one };
 
     void turn(std::optional<Moment> until, Due& due) override;
+    void take_arrived(Due& due);
     std::optional<Moment> prepare(std::optional<Moment> until, Due& due);
     Attachment& attachment(Term term);
     Attachment* find(Term term) const;
@@ -77,7 +79,7 @@ private:
     // Of whoever leads.
     std::vector<pollfd> polled_;
     std::vector<Attachment*> polled_for_;
-    std::vector<std::pair<Attachment*, Attachment::Arrival>> arrived_;
+    std::deque<std::pair<Attachment*, Attachment::Arrival>> arrived_;  ///< and not taken yet
 };
 
 }  // namespace holdfast::inline v0::zookeeper

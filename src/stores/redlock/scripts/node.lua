@@ -70,17 +70,13 @@ local function read_holders()
     local found, fields = {}, redis.call('HGETALL', holders_key)
     for i = 1, #fields, 2 do
         local one = holder(fields[i], cmsgpack.unpack(fields[i + 1]))
-<<<<<<< HEAD
+        -- Somebody else's, which would let in more than there is room for.
+        if not (one.weight >= 0) then error({ err = 'WRONGTYPE this is no holder of holdfast' }) end
         if one.lease_end > microseconds then
             found[one.nonce] = one
         elseif #over < MOST_OVER then
             over[#over + 1] = one.nonce
         end
-=======
-        -- Somebody else's, which would let in more than there is room for.
-        if not (one.weight >= 0) then error({ err = 'WRONGTYPE this is no holder of holdfast' }) end
-        if one.lease_end > microseconds then found[one.nonce] = one end
->>>>>>> e18fdd2a076089814b6c8a86d8e71d8dd4b4f8ff
     end
     return found
 end

@@ -222,6 +222,16 @@ TEST_P(Memcached, AHoldThatSomebodyEndsIsToldAndTouchesNobody) {
     EXPECT_EQ(holders("orders"), 1U);
 }
 
+TEST_P(Memcached, AForkedChildFindsItsHoldInertAndTheParentGoesOn) {
+    Child parent = Contenders(url()).talker();
+    ASSERT_EQ(parent.hear(), "ready");
+    ASSERT_EQ(parent.ask("acquire orders 1000"), "held 0");
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(parent.ask("fork"), "child 0 held none");
+    EXPECT_FALSE(client_.mutex("orders").try_lock());
+    EXPECT_EQ(parent.ask("release"), "in_time");
+    EXPECT_TRUE(client_.mutex("orders").try_lock());
+}
+
 TEST_P(Memcached, AStoppedHolderIsReplacedAfterItsLeaseAndToldWhenItGoesOn) {
     Child holder = Contenders(url()).talker();
     ASSERT_EQ(holder.hear(), "ready");

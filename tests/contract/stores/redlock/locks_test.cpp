@@ -324,6 +324,16 @@ TEST_P(Redlock, AHoldThatAMajorityHasLostIsToldAndTouchesNobody) {
     EXPECT_GT(next.fence(), hold.fence());
 }
 
+TEST_P(Redlock, AForkedChildFindsItsHoldInertAndTheParentGoesOn) {
+    Child parent = Contenders(url()).talker();
+    ASSERT_EQ(parent.hear(), "ready");
+    ASSERT_TRUE(parent.ask("acquire orders 1000").starts_with("held "));
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(parent.ask("fork"), "child 0 held none");
+    EXPECT_FALSE(client_.mutex("orders").try_lock());
+    EXPECT_EQ(parent.ask("release"), "in_time");
+    EXPECT_TRUE(client_.mutex("orders").try_lock());
+}
+
 TEST_P(Redlock, AStoppedHolderIsReplacedAfterItsLeaseAndToldWhenItGoesOn) {
     Child holder = Contenders(url()).talker();
     ASSERT_EQ(holder.hear(), "ready");

@@ -2,12 +2,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
-#include <csignal>
+#include <fstream>
+#include <functional>
 #include <stdexcept>
+#include <string>
 
+#include "support/sanitized.hpp"
 #include "unit/stores/local/scratch.hpp"
 
 namespace holdfast::local {
@@ -16,6 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using ledger::Table;
 using local_test::ChildProcess;
+using local_test::make_small;
 using local_test::ScratchFolder;
 
 /// A table as one process has it open.
@@ -123,16 +125,72 @@ TEST(Environment, GrowsForAllProcessesThatHaveItOpen) {
     EXPECT_TRUE(third.get("key11999"));
 }
 
-/// Leaves little room: a small file system, or where that may not be mounted, a limit.
-std::string make_small(const std::string& path) {
-    const bool mounted = unshare(CLONE_NEWNS) == 0 &&
-                         mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                         mount("none", path.c_str(), "tmpfs", 0, "size=1600k") == 0;
-    if (mounted) return "mounted";
-    const rlimit limit{.rlim_cur = 1600 << 10, .rlim_max = 1600 << 10};
-    setrlimit(RLIMIT_FSIZE, &limit);
-    signal(SIGXFSZ, SIG_IGN);
-    return "limited";
+/// Lets this process map so many more bytes than it has, and what an exception takes.
+void leave_to_map(std::size_t bytes) {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit limit{};
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = pages * static_cast<std::size_t>(getpagesize()) + bytes;
+    setrlimit(RLIMIT_AS, &limit);
+}
+void leave_to_map_what_it_may() {
+    rlimit limit{};
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_AS, &limit);
+}
+
+/// "none", or the sentence.
+std::string trouble_of(const std::function<void()>& work) {
+    try {
+        work();
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "none";
+}
+
+TEST(Environment, ThatCannotBeMappedWhenAnotherProcessHasMadeItGrowFailsUntilItCan) {
+    if constexpr (test::sanitized) GTEST_SKIP() << "sanitizers map what they like";
+    const ScratchFolder scratch;
+    const ChildProcess child([&](ChildProcess::Parent parent) {
+        Opened store(scratch.store());
+        const ChildProcess other([&](ChildProcess::Parent its_parent) {
+            Opened(scratch.store()).fill(0, 4000);
+            its_parent.say("filled");
+        });
+        parent.say(other.hear());
+        leave_to_map(1 << 20);
+        for (int i = 0; i < 3; ++i) parent.say(trouble_of([&] { store.get("key3999"); }));
+        leave_to_map_what_it_may();
+        parent.say(store.get("key3999") ? "whole" : "damaged");
+    });
+    ASSERT_EQ(child.hear(), "filled");
+    for (int i = 0; i < 3; ++i) {
+        const std::string trouble = child.hear();
+        EXPECT_NE(trouble.find("lines.mdb fails"), std::string::npos) << i << ": " << trouble;
+    }
+    EXPECT_EQ(child.hear(), "whole");
+}
+
+TEST(Environment, ThatCannotBeMappedWhenItGrowsFailsUntilItCan) {
+    if constexpr (test::sanitized) GTEST_SKIP() << "sanitizers map what they like";
+    const ScratchFolder scratch;
+    const ChildProcess child([&](ChildProcess::Parent parent) {
+        Opened store(scratch.store());
+        store.put("a", "1");
+        leave_to_map(1 << 20);
+        for (int i = 0; i < 3; ++i) parent.say(trouble_of([&] { store.fill(0, 4000); }));
+        leave_to_map_what_it_may();
+        store.fill(0, 4000);
+        parent.say(store.get("a") && store.get("key3999") ? "whole" : "damaged");
+    });
+    for (int i = 0; i < 3; ++i) {
+        const std::string trouble = child.hear();
+        EXPECT_NE(trouble.find("lines.mdb fails"), std::string::npos) << i << ": " << trouble;
+    }
+    EXPECT_EQ(child.hear(), "whole");
 }
 
 TEST(Environment, OnAFullDiskFailsAndGoesOnWithWhatItHas) {

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
+#include <csignal>
 
 #include "stores/local/control.hpp"
 #include "stores/local/environment.hpp"
@@ -17,6 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using local_test::ChildProcess;
 using local_test::contender;
+using local_test::make_small;
 using local_test::ScratchFolder;
 using State = Standing::State;
 
@@ -185,6 +188,73 @@ TEST(LocalStore, TellsTheNextOneWithNoDescriptorLeft) {
         EXPECT_TRUE(ada->leave(first.ticket).get().ok());
     }
     EXPECT_TRUE(listener.hears(State::offered));
+}
+
+/// Another process that holds "jobs", and when it is told to (SIGUSR1) stands in as many lines as
+/// there is room for.
+ChildProcess holder_that_fills(const ScratchFolder& scratch) {
+    return ChildProcess([&](ChildProcess::Parent parent) {
+        sigset_t told;
+        sigemptyset(&told);
+        sigaddset(&told, SIGUSR1);
+        sigprocmask(SIG_BLOCK, &told, nullptr);
+        const auto store = open(scratch);
+        const Entry entry = enter(*store, contender("jobs", 1));
+        parent.say(entry.standing.state == State::admitted ? "holds" : "does not hold");
+        int number = 0;
+        sigwait(&told, &number);
+        for (std::uint64_t i = 2;; ++i) {
+            Contender one = contender("line" + std::to_string(i), i);
+            one.owner = std::string(200, 'o');
+            if (!store->enter({&one, 1}).get().ok()) break;
+        }
+        parent.say("full");
+        pause();
+    });
+}
+
+/// How often this thread has slept. On a busy machine its time on the processor tells little.
+long times_asleep() {
+    rusage used{};
+    getrusage(RUSAGE_THREAD, &used);
+    return used.ru_nvcsw;
+}
+
+/// A dead client that stands in many lines cannot be buried without room.
+TEST(LocalStore, WithoutRoomToBuryTheDeadAnswersAndRests) {
+    const ScratchFolder scratch;
+    const ChildProcess child([&](ChildProcess::Parent parent) {
+        alarm(60);
+        const bool mounted = make_small(scratch.path()) == "mounted";
+        const auto store = open(scratch);
+        ChildProcess other = holder_that_fills(scratch);
+        parent.say(other.hear());
+        const Entry entry = enter(*store, contender("jobs", 2));
+        Listener listener(*store, entry.ticket);
+        other.signal(SIGUSR1);
+        parent.say(other.hear());
+        other.kill();
+        parent.say(listener.hears(State::waiting) ? "told" : "not told");
+        // Whoever waits for something else leads meanwhile.
+        Wire::Waiter waiter;
+        const long before = times_asleep();
+        store->wire().wait(waiter, BootClock::now() + 2s);
+        parent.say(times_asleep() - before >= 4 ? "rests" : "spins");
+        const auto again = contender("jobs", 3, Patience::none);
+        const auto tried = store->enter({&again, 1}).get();
+        parent.say(tried.ok() && tried.value().back().standing.state == State::gone ? "busy"
+                                                                                    : "not busy");
+        if (!mounted) return parent.say("cannot be given room");
+        mount("none", scratch.path().c_str(), nullptr, MS_REMOUNT, "size=16m");
+        parent.say(listener.hears(State::offered) ? "offered" : "not offered");
+    });
+    ASSERT_EQ(child.hear(), "holds");
+    ASSERT_EQ(child.hear(), "full");
+    EXPECT_EQ(child.hear(), "told");
+    EXPECT_EQ(child.hear(), "rests");
+    EXPECT_EQ(child.hear(), "busy");
+    const std::string end = child.hear();
+    EXPECT_TRUE(end == "offered" || end == "cannot be given room") << end;
 }
 
 TEST(LocalStore, WhoseHolderDiedUnseenIsNotListedWithIt) {

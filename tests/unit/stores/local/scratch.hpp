@@ -2,7 +2,9 @@
 
 #include <grp.h>
 #include <sched.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <csignal>
@@ -100,6 +102,18 @@ private:
     pid_t pid_ = 0;
     int pipe_ = -1;
 };
+
+/// Leaves little room: a small file system, or where that may not be mounted, a limit.
+inline std::string make_small(const std::string& path) {
+    const bool mounted = unshare(CLONE_NEWNS) == 0 &&
+                         mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                         mount("none", path.c_str(), "tmpfs", 0, "size=1600k") == 0;
+    if (mounted) return "mounted";
+    const rlimit limit{.rlim_cur = 1600 << 10, .rlim_max = 1600 << 10};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    signal(SIGXFSZ, SIG_IGN);
+    return "limited";
+}
 
 inline constexpr gid_t shared_group = 4711;
 

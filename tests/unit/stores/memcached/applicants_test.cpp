@@ -73,6 +73,30 @@ TEST_F(SeveralApplicants, KnowWhoseItemMayComeLate) {
     EXPECT_TRUE(applicants_.find(nonce(1))->may_come_late()) << "a copy was lost";
 }
 
+TEST_F(SeveralApplicants, WhoHaveLeftOrHoldMakeNoItem) {
+    using Adding = Applicants::Adding;
+    EXPECT_EQ(applicants_.adding(nonce(1)), Adding::begun);
+    applicants_.forget(nonce(1));
+    EXPECT_EQ(applicants_.adding(nonce(1)), Adding::left) << "it would be nobody's";
+    applicants_.holds(nonce(2), {1, 1});
+    EXPECT_EQ(applicants_.adding(nonce(2)), Adding::holds) << "a lost one would be made again";
+    EXPECT_EQ(applicants_.find(nonce(2))->adds, 0);
+}
+
+TEST_F(SeveralApplicants, KnowWhoseItemIsTheOnlyOneThatThereCanBe) {
+    applicants_.adding(nonce(1));
+    EXPECT_TRUE(applicants_.added(nonce(1), Applicant::Copies::none));
+    applicants_.adding(nonce(1));
+    applicants_.adding(nonce(1));
+    EXPECT_FALSE(applicants_.added(nonce(1), Applicant::Copies::none)) << "another is under way";
+    EXPECT_TRUE(applicants_.added(nonce(1), Applicant::Copies::none));
+    applicants_.adding(nonce(1));
+    EXPECT_FALSE(applicants_.added(nonce(1), Applicant::Copies::left));
+    applicants_.adding(nonce(2));
+    applicants_.holds(nonce(2), {1, 1});
+    EXPECT_FALSE(applicants_.added(nonce(2), Applicant::Copies::none)) << "it held by another";
+}
+
 TEST_F(SeveralApplicants, LookLaterEachTimeAndNoMoreThanTenTimesInASecond) {
     for (int round = 0; round < 100; ++round) {
         applicants_.forget(nonce(1));

@@ -64,34 +64,52 @@ TEST(APlainKey, IsTheNameOrIsRefused) {
 
 TEST(AValue, TellsWhoseItIs) {
     const auto layout = holdfast_layout();
-    const std::string value = value_of(contender("some body\r\n"));
+    const std::string value = value_at(Deed::made, value_of(contender("some body\r\n")));
     EXPECT_EQ(value.find('\n'), std::string::npos);
     EXPECT_EQ(nonce_in(value), contender().nonce);
-    const Place place = place_in("holdfast/orders", value);
+    const Place place = place_in("holdfast/orders", value, {7, 1});
     EXPECT_EQ(place.owner, "some body\r\n");
     EXPECT_EQ(place.host, "h 1");
     EXPECT_EQ(place.pid, 42);
     EXPECT_FALSE(place.foreign);
-    EXPECT_TRUE(is_of(value, identity_of(place.ticket, *layout)));
+    const Identity who = identity_of(place.ticket, *layout);
+    EXPECT_TRUE(is_of(value, {7, 1}, who));
+    const std::string renewed = value_at(Deed::kept, value_of(contender("some body\r\n")));
+    EXPECT_TRUE(is_of(renewed, {8, 2}, who)) << "whatever its version is by now";
+    EXPECT_EQ(place_in("holdfast/orders", renewed, {8, 2}).owner, "some body\r\n");
+}
+
+TEST(AValue, TellsWhetherItWasKept) {
+    for (const Deed deed : {Deed::made, Deed::kept}) {
+        EXPECT_EQ(deed_in(value_at(deed, value_of(contender()))), deed);
+        EXPECT_EQ(deed_in(value_at(deed, value_of(contender("kept")))), deed);
+        EXPECT_EQ(deed_in(value_at(deed, value_of(contender("")))), deed);
+    }
+    EXPECT_EQ(deed_in("kept"), Deed::made);
 }
 
 TEST(AValue, OfOthersIsForeignAndKnownByItself) {
     const auto layout = plain_layout();
     for (const std::string& value :
-         {"1"s, ""s, "holdfast"s, "holdfast x 1 a b"s, "holdfast 1 2 3"s}) {
+         {"1"s, ""s, "holdfast"s, "holdfast x 1 a b made"s, "holdfast 1 2 3"s,
+          "holdfast " + std::string(32, '0') + " 1 a b made"}) {
         EXPECT_EQ(nonce_in(value), std::nullopt) << value;
-        const Place place = place_in("orders", value);
+        const Place place = place_in("orders", value, {7, 1});
         EXPECT_TRUE(place.foreign) << value;
-        EXPECT_EQ(is_of(value, identity_of(place.ticket, *layout)), !value.empty()) << value;
-        EXPECT_FALSE(is_of(value + "2", identity_of(place.ticket, *layout))) << value;
+        EXPECT_FALSE(place.ticket.place.empty()) << "that is of one that was never answered";
+        const Identity who = identity_of(place.ticket, *layout);
+        EXPECT_TRUE(is_of(value, {7, 1}, who)) << value;
+        EXPECT_FALSE(is_of(value + "2", {7, 1}, who)) << value;
+        EXPECT_FALSE(is_of(value, {8, 1}, who)) << value << ", of one that came later";
+        EXPECT_FALSE(is_of(value, {7, 2}, who)) << value << ", of another process of the server";
     }
 }
 
 TEST(AValue, IsFoundByTheNonceOfOneThatWasNeverAnswered) {
-    const std::string value = value_of(contender());
-    EXPECT_TRUE(is_of(value, {"holdfast/orders", contender().nonce, "k", {}}));
-    EXPECT_FALSE(is_of(value, {"holdfast/orders", Nonce{}, "k", {}}));
-    EXPECT_FALSE(is_of("1", {"holdfast/orders", Nonce{}, "k", {}}));
+    const std::string value = value_at(Deed::made, value_of(contender()));
+    EXPECT_TRUE(is_of(value, {7, 1}, {"holdfast/orders", contender().nonce, "k", {}}));
+    EXPECT_FALSE(is_of(value, {7, 1}, {"holdfast/orders", Nonce{}, "k", {}}));
+    EXPECT_FALSE(is_of("1", {7, 1}, {"holdfast/orders", Nonce{}, "k", {}}));
 }
 
 TEST(ALease, IsOfWholeSecondsAndOneMore) {

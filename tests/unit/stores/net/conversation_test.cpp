@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "unit/scarce_memory.hpp"
+
 namespace holdfast::inline v0::net {
 namespace {
 
@@ -206,6 +208,28 @@ TEST_F(AConversation, TellsWhatMustNotBeRepeatedThatItWasLost) {
     EXPECT_TRUE(told[0].request->repeated);
     EXPECT_THAT(told[0].why.sentence, HasSubstr("the connection broke"));
     EXPECT_THAT(names_of(conversation_.waiting()), ElementsAre("look", "delete it later"));
+}
+
+TEST_F(AConversation, ForgetsNobodyWhenThereIsNoMemoryToLoseItsConnection) {
+    for (std::size_t number = 1;; ++number) {
+        submit("look");
+        submit("delete", 0ms, WhenLost::tell);
+        submit("look again");
+        send();
+        submit("enter");
+        test::ScarceMemory memory(number);
+        Outbox<Request>::GivenUps told;
+        while (!memory.run([&] { told = conversation_.lost(); })) {
+        }
+        ASSERT_THAT(names_of(told), ElementsAre("delete"));
+        ASSERT_THAT(names_of(conversation_.waiting()), ElementsAre("look", "look again", "enter"));
+        Outbox<Request>::GivenUps given_up;
+        test::ScarceMemory less(number);
+        while (!less.run([&] { given_up = conversation_.expire(at(5s)); })) {
+        }
+        ASSERT_THAT(names_of(given_up), ElementsAre("look", "look again", "enter"));
+        if (!memory.has_failed() && !less.has_failed()) break;
+    }
 }
 
 TEST_F(AConversation, BeginsAnewWithWhatBelongsToOneConnection) {

@@ -109,6 +109,17 @@ TEST_F(ADial, BeginsWithTheAddressThatItIsTold) {
     EXPECT_TRUE(reaches(dial)) << "the silent one would take fifteen seconds";
 }
 
+TEST_F(ADial, RefusesANameThatIsSeveralServersWhereOneIsMeant) {
+    Address host = address(30s);
+    host.is_one_server = true;
+    Dial dial(host, [] {});
+    std::optional<Failure> failure;
+    ASSERT_TRUE(test::await([&] { return (failure = dial.advance()).has_value(); }));
+    EXPECT_NE(failure->sentence.find("name each server"), std::string::npos) << failure->sentence;
+    EXPECT_TRUE(dial.is_hopeless());
+    EXPECT_FALSE(dial.socket()) << "not even the first one is asked";
+}
+
 TEST_F(ADial, IsHopelessOnlyWhereEveryAddressIs) {
     // Says something, but not in TLS.
     std::vector<test::Socket> taken;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <new>
 
 namespace holdfast::inline v0::net {
 namespace {
@@ -94,6 +95,25 @@ TEST_F(AnOutflow, SendsNothingOfALostConnectionByTheNext) {
     pour();
     EXPECT_EQ(next->taken, "again");
     EXPECT_TRUE(outflow_.empty());
+}
+
+/// Half a request may stand in it, and the server would take the next one for the rest.
+TEST_F(AnOutflow, SendsNothingMoreByAConnectionForWhichEncodingFailed) {
+    std::unique_lock lock(mutex_);
+    outflow_.pour(lock, link_, [](std::string& bytes) {
+        bytes += "hal";
+        throw std::bad_alloc();
+    });
+    EXPECT_TRUE(lock.owns_lock());
+    lock.unlock();
+    EXPECT_TRUE(outflow_.is_torn());
+    EXPECT_FALSE(outflow_.wants_room());
+    waiting_ = "request";
+    pour();
+    EXPECT_EQ(link_.pipe->taken, "");
+    outflow_.clear();
+    pour();
+    EXPECT_EQ(link_.pipe->taken, "request");
 }
 
 TEST_F(AnOutflow, EndsAConnectionThatFails) {

@@ -93,10 +93,11 @@ TEST_F(TheConfirmations, ThatNeverComeHaveAllAskedAgainAsAfterALostReply) {
     answered("first");
     confirmations_.begin_round();
     answered("second");
-    const auto requests = confirmations_.give_back();
-    ASSERT_EQ(requests.size(), 2U);
-    EXPECT_TRUE(requests[0]->repeated);
-    EXPECT_TRUE(requests[1]->repeated);
+    net::Outbox<Request> outbox("redis", 5s);
+    confirmations_.give_back(outbox);
+    ASSERT_EQ(outbox.waiting().size(), 2U);
+    EXPECT_TRUE(outbox.waiting()[0]->repeated);
+    EXPECT_TRUE(outbox.waiting()[1]->repeated);
     EXPECT_TRUE(confirmations_.empty());
     confirmed();
     EXPECT_THAT(told_, IsEmpty()) << "by an answer to the round that was given up";

@@ -79,8 +79,15 @@ protected:
     }
 
     void submit(const Script& script) {
-        const std::string guest = "guest " + std::to_string(++submitted_);
         Command command(script, 1);
+        submit(std::move(command));
+    }
+    void submit_leave() {
+        Command command(leave_, 1);
+        submit(std::move(command.passing()));
+    }
+    void submit(Command command) {
+        const std::string guest = "guest " + std::to_string(++submitted_);
         command << "key" << guest;
         auto request = std::make_unique<Request>(
             std::move(command), [](const Answer&) {}, Moment::max());
@@ -153,6 +160,38 @@ TEST_F(AnExchange, LetsNobodyPassWhoComesWhileThatIsFoundOut) {
     submit(enter_, 3);
     serve_all();
     expect_served_in_order();
+}
+
+/// Who leaves may end, and would take its leave along.
+TEST_F(AnExchange, LetsThoseWhoLeavePassAnybodyWhoWaitsForAScript) {
+    submit(enter_);
+    send();
+    submit(enter_);
+    submit_leave();
+    submit(enter_);
+    submit_leave();
+    send();
+    EXPECT_EQ(exchange_.in_flight().size(), 3U) << "the first, and those who leave";
+    EXPECT_EQ(exchange_.waiting().size(), 2U);
+    under_way_.clear();
+    exchange_.lost();
+    server_.forget();
+    serve_all();
+    expect_served_in_order();
+}
+
+TEST_F(AnExchange, KeepsTheOrderOfThoseWhomOthersPass) {
+    submit(enter_);
+    send();
+    submit(enter_, 3);
+    submit_leave();
+    submit(enter_, 2);
+    serve_all();
+    EXPECT_EQ(server_.served.size(), expected_.size());
+    std::erase(server_.served, "guest 5");
+    std::erase(expected_, "guest 5");
+    EXPECT_EQ(server_.served, expected_);
+    EXPECT_TRUE(exchange_.is_idle());
 }
 
 TEST_F(AnExchange, LetsNobodyPassWhereOnlyTextsAreKnown) {

@@ -10,6 +10,7 @@
 #include "support/await.hpp"
 #include "support/loopback.hpp"
 #include "support/resp.hpp"
+#include "unit/scarce_memory.hpp"
 
 namespace holdfast::redis {
 namespace {
@@ -43,6 +44,9 @@ public:
         return connection < peers_.size() ? peers_[connection].answers : 0;
     }
     void cut(std::size_t connection) { peers_[connection].socket.close(); }
+    void cut_all() {
+        for (Peer& peer : peers_) peer.socket.close();
+    }
 
 private:
     struct Peer {
@@ -56,6 +60,7 @@ private:
         char bytes[4096];
         const ssize_t count = recv(peer.socket.get(), bytes, sizeof bytes, MSG_DONTWAIT);
         if (count > 0) peer.input.append(bytes, static_cast<std::size_t>(count));
+        if (count == 0) peer.socket.close();
         std::string_view rest = peer.input;
         while (const auto request = test::read_resp(rest)) {
             test::send_all(peer.socket, answer_to(*request, several_ ? connection : 0));
@@ -127,6 +132,53 @@ protected:
         std::vector<Node::TurnedAway> away;
         node_.take_answers(due, away);
         for (const auto& told : due) told();
+    }
+    /// The same, where memory may be out. What is told is told all the same.
+    void lead_with(test::ScarceMemory& memory) {
+        Due due;
+        std::vector<Node::TurnedAway> away;
+        std::vector<pollfd> polled;
+        polled.reserve(Node::polled);
+        Node::Lock lock(mutex_);
+        const bool served = memory.run([&] {
+            node_.serve(BootClock::now(), listening_, due);
+            node_.flush(lock);
+            node_.poll_for(polled);
+        });
+        if (served) {
+            poll(polled.data(), polled.size(), 0);
+            memory.run([&] {
+                node_.read(polled);
+                node_.take_answers(due, away);
+                node_.flush(lock);
+            });
+        }
+        for (const auto& told : due) told();
+    }
+    /// Somebody who is to be told his own word, and one who is to hold.
+    void submit_all(const std::string& about) {
+        for (const char* which : {"first", "second", "third"}) {
+            submit(std::string("the word of the ") + which + " who asked " + about);
+        }
+        auto hold = std::make_unique<Request>(
+            std::move(Command{"HOLD"}.with_standings(3)),
+            [this](const Answer& answer) {
+                ASSERT_TRUE(answer.result.ok()) << answer.result.failure().sentence;
+                EXPECT_EQ(answer.result.value().integer, 7);
+                ++answered_;
+            },
+            BootClock::now() + test::patience);
+        hold->number = ++submitted_;
+        node_.submit(std::move(hold));
+    }
+    [[nodiscard]] bool await_all(test::ScarceMemory& memory) {
+        return await(
+            [&] {
+                server_.serve();
+                lead_with(memory);
+                return static_cast<std::uint64_t>(answered_) == submitted_;
+            },
+            std::chrono::seconds{5});
     }
     std::vector<pollfd> descriptors() const {
         std::vector<pollfd> polled;
@@ -209,6 +261,28 @@ TEST_F(ANode, AsksForConfirmationAgainWhenTheServerHadNoTimeForThat) {
     }));
     EXPECT_EQ(server_.connections(), 2U);
     EXPECT_EQ(failed_, 0);
+}
+
+/// Whoever leads ends with the exception, and the next one goes on. What it has left half done is
+/// nobody's answer.
+TEST_F(ANode, TellsEverybodyTheirOwnAnswerWhicheverAllocationFails) {
+    server_.be_silent_from(100'000);
+    std::size_t number = 1;
+    for (;; ++number) {
+        SCOPED_TRACE("allocation " + std::to_string(number));
+        test::ScarceMemory scarce(number);
+        submit_all("quietly");
+        ASSERT_TRUE(await_all(scarce));
+        test::ScarceMemory scarcer(number);
+        test::ScarceMemory enough(0);
+        submit_all("and was cut off");
+        lead_with(enough);
+        server_.cut_all();
+        ASSERT_TRUE(await_all(scarcer));
+        if (!scarce.has_failed() && !scarcer.has_failed()) break;
+    }
+    EXPECT_GT(number, 10U) << "hardly any was made";
+    EXPECT_EQ(failed_, 0) << why_not_;
 }
 
 /// Behind one address there may be several: then one would be asked what another one has.

@@ -312,13 +312,12 @@ void SqlWire::expire(Moment now, Due& due) {
         if (!slot.request || !slot.request->is_overdue(now)) continue;
         if (slot.request->forgets) {
             forgot(slot, outbox_.out_of_time());
-            drop(slot, now);
-            continue;
+        } else {
+            slot.request->lost();
+            Failure why = slot.request->given_up(
+                timed_out(address_.shown(), address_.request_timeout, slot.request->met));
+            net::finish(std::move(slot.request), std::move(why), due);
         }
-        slot.request->lost();
-        Failure why = slot.request->given_up(
-            timed_out(address_.shown(), address_.request_timeout, slot.request->met));
-        net::finish(std::move(slot.request), std::move(why), due);
         // Its answer, should there be one, would be taken for that of the next. In the server it
         // may go on: without a pause these would be more and more.
         drop(slot, now);

@@ -63,7 +63,7 @@ void read_children(std::string_view bytes) {
 }
 
 void read_item(std::string_view bytes) {
-    const auto place = memcached::place_in("orders", bytes);
+    const auto place = memcached::place_in("orders", bytes, {});
     expect(place.foreign == !memcached::nonce_in(bytes), "what has no nonce is somebody else's");
 }
 

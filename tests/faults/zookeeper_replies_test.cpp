@@ -324,7 +324,8 @@ TEST_F(ZookeeperReplies, ANameBelowABargingOneIsRefusedAtOnce) {
 TEST_F(ZookeeperReplies, AListThatIsRefusedLeavesNobodyInLine) {
     std::atomic<int> left = 1;
     const auto user = client();
-    user.mutex("orders", brief()).acquire().release();
+    // Somebody else is below the same container, so that it is there, and stays.
+    const Hold neighbour = rival().mutex("orders/else", long_lived()).acquire();
     proxy_.on_request([&](std::string_view request) {
         if (zookeeper_verb(request) == Verb::list && left-- > 0) {
             proxy_.garbage(throttled_reply_to(request));

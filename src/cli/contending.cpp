@@ -73,6 +73,7 @@ std::chrono::milliseconds milliseconds_in(std::istream& words) {
     return std::chrono::milliseconds{count};
 }
 
+/// Without a client when it is nothing that we have written.
 ContendingOrders orders_in(const std::string& text) {
     ContendingOrders orders;
     verify::Manner& manner = orders.manner;
@@ -86,6 +87,7 @@ ContendingOrders orders_in(const std::string& text) {
     words >> manner.long_one_in;
     manner.longest_hold = milliseconds_in(words);
     words.get();
+    if (!words) return {};
     std::getline(words, orders.store, '\0');
     return orders;
 }
@@ -217,7 +219,7 @@ int contend() {
     // One that stands still would not see that its input has ended.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     const ContendingOrders orders = orders_in(read_orders());
-    if (orders.client.empty()) {
+    if (orders.client.empty() || fcntl(journal_descriptor, F_GETFD) < 0) {
         throw Error(errc::invalid_argument, "only holdfast verify itself gives such orders");
     }
     verify::Journal journal(journal_descriptor);

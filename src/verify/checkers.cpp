@@ -63,6 +63,16 @@ public:
     }
 
 private:
+    /// Whether those who learned of it within their lease are all that were overtaken: whoever
+    /// trusted its hold for longer had it still, beside the newcomer, if there is room for both.
+    bool told_in_time(const Visit& newcomer) const {
+        std::uint64_t weight = newcomer.weight;
+        for (const Visit* one : visits_) {
+            if (one->trusted > newcomer.admitted + one->lease) weight += one->weight;
+        }
+        return weight <= newcomer.capacity;
+    }
+
     Violation violation(const Visit& newcomer) const {
         Violation met = about(newcomer, description_of(newcomer) + " was in beside");
         met.fenced = true;
@@ -72,8 +82,8 @@ private:
                         milliseconds_in(one->trusted - newcomer.admitted) + " more";
             met.who.push_back(one->who);
             if (!are_in_order(*one, newcomer)) met.fenced = false;
-            if (one->trusted > newcomer.admitted + one->lease) met.told_in_time = false;
         }
+        met.told_in_time = told_in_time(newcomer);
         if (!met.told_in_time) met.what += ", told too late";
         return met;
     }

@@ -64,6 +64,22 @@ TEST(Overlaps, OneBehindALongHoldIsFoundAlsoBehindShortOnes) {
     EXPECT_EQ(overlaps(visits).size(), 2U);
 }
 
+TEST(Overlaps, WhoeverIsOvertakenIsToLearnOfItWithinItsLease) {
+    std::vector<Visit> visits{visit("a", 1, 10, 20 + lease), visit("b", 2, 20, 30)};
+    EXPECT_TRUE(overlaps(visits).at(0).told_in_time);
+    visits[0].trusted += 1;
+    EXPECT_FALSE(overlaps(visits).at(0).told_in_time);
+}
+
+TEST(Overlaps, WhoeverHoldsBesideTheOneThatCameInIsNotOvertaken) {
+    // A writer is overtaken by readers, of which one stays for long.
+    std::vector<Visit> visits{visit("writer", 1, 10, 25), visit("reader", 2, 15, 90, 1),
+                              visit("another", 3, 20, 30, 1)};
+    for (const Violation& one : overlaps(visits)) EXPECT_TRUE(one.told_in_time) << one.what;
+    visits[0].trusted = 90;
+    for (const Violation& one : overlaps(visits)) EXPECT_FALSE(one.told_in_time) << one.what;
+}
+
 TEST(Overlaps, ReadersMayMeetAndAWriterMayNot) {
     std::vector<Visit> visits{visit("a", 1, 10, 25, 1), visit("b", 2, 20, 30, 1)};
     EXPECT_TRUE(overlaps(visits).empty());

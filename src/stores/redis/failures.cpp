@@ -26,7 +26,6 @@ constexpr std::array meanings{
             "it serves its own machine alone (protected-mode); give it a password"},
     Meaning{"NOPERM", errc::bad_configuration,
             "this user may not do it; docs/stores/redis.md lists the rights that holdfast needs"},
-    Meaning{"DISAGREED", errc::bad_configuration, "all clients must be set up alike"},
     Meaning{"READONLY", errc::unreachable,
             "it is a read-only replica; use the address of the primary"},
     Meaning{"LOADING", errc::unreachable, "it is loading its data; try again in a moment"},

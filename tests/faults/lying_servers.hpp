@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ public:
     std::string address() const { return "127.0.0.1:" + std::to_string(port_.number()); }
     /// How often it was asked what it lies about.
     int questions() const { return questions_; }
+    /// Whether somebody has subscribed, and asked since.
+    bool is_followed() const { return questions_ > questions_before_; }
 
 protected:
     Liar() = default;
@@ -40,6 +43,8 @@ protected:
     std::atomic<int> questions_{0};
 
 private:
+    std::atomic<int> questions_before_{std::numeric_limits<int>::max()};  ///< somebody subscribed
+
     struct Visitor {
         Socket socket;
         std::string received = {};
@@ -84,6 +89,7 @@ private:
         while (const auto request = read_resp(rest)) {
             const bool subscribes = request->parts.at(0).text == "SUBSCRIBE";
             visitor.subscribed |= subscribes;
+            if (subscribes) questions_before_ = questions_.load();
             send_all(visitor.socket, subscribes ? "*3\r\n$9\r\nsubscribe\r\n$1\r\n+\r\n:1\r\n"
                                                 : answer_to(*request));
         }
@@ -116,6 +122,11 @@ public:
         const std::lock_guard guard(mutex_);
         tidings_ =
             "mymaster 127.0.0.1 " + std::to_string(from) + " 127.0.0.1 " + std::to_string(to);
+    }
+    /// The same of another master that it watches.
+    void tell_of_anothers_switch() {
+        const std::lock_guard guard(mutex_);
+        tidings_ = "another 127.0.0.1 1 127.0.0.1 2";
     }
     bool has_told() const {
         const std::lock_guard guard(mutex_);

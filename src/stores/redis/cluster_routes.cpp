@@ -261,11 +261,11 @@ private:
         looking_ = false;
         informants_.clear();
         if (accepted_) return name_what_is_missing();
-        net::finish(common_.lobby.attempt_failed(why_not_.value_or(
-                        Failure{errc::unreachable, Effect::none,
-                                common_.servers.shown() + ": its nodes know an older state of it "
-                                                          "than this client has seen"})),
-                    due);
+        attempt_failed(why_not_.value_or(Failure{errc::unreachable, Effect::none,
+                                                 common_.servers.shown() +
+                                                     ": its nodes know an older state of it "
+                                                     "than this client has seen"}),
+                       due);
     }
 
     /// For whoever waits in vain.
@@ -305,6 +305,7 @@ private:
         const auto is_only_there = [&](const Request& request) { return request.only_at == host; };
         const Failure why{errc::unreachable, Effect::none,
                           common_.servers.shown() + ": it changed while it was listed; list again"};
+        net::make_room(due, common_.lobby.waiting().size());
         net::finish(common_.lobby.give_up(is_only_there,
                                           [&](const Request&) -> const Failure& { return why; }),
                     due);

@@ -157,11 +157,8 @@ public:
 
     std::optional<Failure> turned_away(Node& node, Request& request, const std::string& error,
                                        Moment now, Due& due) override {
-        constexpr auto pause = 20ms;
-        if (redirection_of(error)) return failure_of(error, node.address());
         // A master that has become a replica: who is in its place, the sentinels will say.
-        node.leave_alone(now + pause, *request.trouble, now, due);
-        return std::nullopt;
+        return leave_alone_for(20ms, node, request, error, now, due);
     }
 
     Moment earliest(bool wanted) const override {
@@ -272,19 +269,17 @@ private:
     }
 
     void found_none(Due& due) {
-        net::finish(common_.lobby.attempt_failed(why_not_.value_or(
-                        Failure{errc::unreachable, Effect::none,
-                                common_.servers.shown() + ": no sentinel answers"})),
-                    due);
+        attempt_failed(
+            why_not_.value_or(Failure{errc::unreachable, Effect::none,
+                                      common_.servers.shown() + ": no sentinel answers"}),
+            due);
     }
 
     void found_older(Due& due) {
-        net::finish(
-            common_.lobby.attempt_failed({errc::unreachable, Effect::none,
-                                          common_.servers.shown() +
-                                              ": its sentinels know an older state than this "
-                                              "client has seen; start it anew if they are new"}),
-            due);
+        attempt_failed({errc::unreachable, Effect::none,
+                        common_.servers.shown() + ": its sentinels know an older state than this "
+                                                  "client has seen; start it anew if they are new"},
+                       due);
     }
 
     void move_to(const Host& host, Due& due) {

@@ -155,6 +155,7 @@ public:
         int master_port;
         std::uint64_t epoch;          ///< that it knows of
         std::uint64_t masters_epoch;  ///< by which the master has them
+        std::vector<int> replica_ports = {};
     };
     explicit LyingNode(const Map& map) {
         say(map);
@@ -180,8 +181,13 @@ private:
                         " connected 0-16383\n");
         }
         ++questions_;
-        return "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n" + bulk("127.0.0.1") + ":" +
-               std::to_string(map_.master_port) + "\r\n" + bulk(number());
+        std::string row = "*1\r\n*" + std::to_string(3 + map_.replica_ports.size()) +
+                          "\r\n:0\r\n:16383\r\n" + node_at(map_.master_port);
+        for (const int port : map_.replica_ports) row += node_at(port);
+        return row;
+    }
+    std::string node_at(int port) const {
+        return "*3\r\n" + bulk("127.0.0.1") + ":" + std::to_string(port) + "\r\n" + bulk(number());
     }
     std::string number() const { return std::string(40, map_.masters_epoch > 1 ? 'a' : 'b'); }
     static std::string bulk(const std::string& text) {

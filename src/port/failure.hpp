@@ -28,7 +28,8 @@ public:
     T& value() & { return std::get<0>(content_); }
     const T& value() const& { return std::get<0>(content_); }
     T&& value() && { return std::get<0>(std::move(content_)); }
-    const Failure& failure() const { return std::get<1>(content_); }
+    const Failure& failure() const& { return std::get<1>(content_); }
+    Failure&& failure() && { return std::get<1>(std::move(content_)); }
 
 private:
     std::variant<T, Failure> content_;

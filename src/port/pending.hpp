@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,6 +16,17 @@
 #include "port/wire.hpp"
 
 namespace holdfast::inline v0 {
+
+/// What `make` returns, or that there was no memory for that: in words that need none. What was
+/// asked for may have been done all the same.
+template <class T, class Make>
+Result<T> or_out_of_memory(Make make) {
+    try {
+        return make();
+    } catch (const std::exception&) {
+        return Failure{errc::unreachable, Effect::unknown, "out of memory"};
+    }
+}
 
 /// An answer on its way. The store keeps one end and completes it once; a Pending is the other.
 /// Threads: complete() may race with everything that the Pending does.
@@ -48,6 +60,13 @@ public:
         if (!callback) return;
         const CallbackScope scope;
         callback(std::move(result));
+    }
+
+    /// The same with what `make` returns, or that there was no memory for that: whoever waits must
+    /// not do so for ever.
+    template <class Make>
+    void complete_with(Make make) {
+        complete(or_out_of_memory<T>(std::move(make)));
     }
 
 private:

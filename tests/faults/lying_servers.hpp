@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ public:
     std::string address() const { return "127.0.0.1:" + std::to_string(port_.number()); }
     /// How often it was asked what it lies about.
     int questions() const { return questions_; }
+    /// Whether somebody has subscribed, and asked since.
+    bool is_followed() const { return questions_ > questions_before_; }
 
 protected:
     Liar() = default;
@@ -40,6 +43,8 @@ protected:
     std::atomic<int> questions_{0};
 
 private:
+    std::atomic<int> questions_before_{std::numeric_limits<int>::max()};  ///< somebody subscribed
+
     struct Visitor {
         Socket socket;
         std::string received = {};
@@ -84,6 +89,7 @@ private:
         while (const auto request = read_resp(rest)) {
             const bool subscribes = request->parts.at(0).text == "SUBSCRIBE";
             visitor.subscribed |= subscribes;
+            if (subscribes) questions_before_ = questions_.load();
             send_all(visitor.socket, subscribes ? "*3\r\n$9\r\nsubscribe\r\n$1\r\n+\r\n:1\r\n"
                                                 : answer_to(*request));
         }
@@ -117,6 +123,11 @@ public:
         tidings_ =
             "mymaster 127.0.0.1 " + std::to_string(from) + " 127.0.0.1 " + std::to_string(to);
     }
+    /// The same of another master that it watches.
+    void tell_of_anothers_switch() {
+        const std::lock_guard guard(mutex_);
+        tidings_ = "another 127.0.0.1 1 127.0.0.1 2";
+    }
     bool has_told() const {
         const std::lock_guard guard(mutex_);
         return tidings_.empty();
@@ -144,6 +155,7 @@ public:
         int master_port;
         std::uint64_t epoch;          ///< that it knows of
         std::uint64_t masters_epoch;  ///< by which the master has them
+        std::vector<int> replica_ports = {};
     };
     explicit LyingNode(const Map& map) {
         say(map);
@@ -169,8 +181,13 @@ private:
                         " connected 0-16383\n");
         }
         ++questions_;
-        return "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n" + bulk("127.0.0.1") + ":" +
-               std::to_string(map_.master_port) + "\r\n" + bulk(number());
+        std::string row = "*1\r\n*" + std::to_string(3 + map_.replica_ports.size()) +
+                          "\r\n:0\r\n:16383\r\n" + node_at(map_.master_port);
+        for (const int port : map_.replica_ports) row += node_at(port);
+        return row;
+    }
+    std::string node_at(int port) const {
+        return "*3\r\n" + bulk("127.0.0.1") + ":" + std::to_string(port) + "\r\n" + bulk(number());
     }
     std::string number() const { return std::string(40, map_.masters_epoch > 1 ? 'a' : 'b'); }
     static std::string bulk(const std::string& text) {

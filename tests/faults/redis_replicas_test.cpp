@@ -1,3 +1,4 @@
+#include "faults/lying_servers.hpp"
 #include "faults/redis_replicated.hpp"
 #include "servers/redis_cluster.hpp"
 #include "servers/redis_sentinels.hpp"
@@ -373,6 +374,30 @@ TEST(RedisReplicas, InAClusterTheReplicasOfTheLocksOwnMasterConfirm) {
 }
 
 /// The key that a round writes is turned away then, and so is what was to be confirmed by it.
+/// The map leaves out those that have failed.
+TEST(RedisReplicas, InAClusterAReplicaThatIsGoneStillCountsAfterAFailover) {
+    Replicated servers;
+    LyingNode node({.master_port = servers.master().port(),
+                    .epoch = 1,
+                    .masters_epoch = 1,
+                    .replica_ports = {servers.first().port(), servers.second().port()}});
+    const Client ours = connect("redis+cluster://" + node.address() + "?replicas=all" + soon);
+    expect_free(ours);
+    const int new_master = servers.first().port();
+    node.say({.master_port = new_master,
+              .epoch = 2,
+              .masters_epoch = 2,
+              .replica_ports = {servers.second().port()}});
+    servers.second().command({"REPLICAOF", "127.0.0.1", std::to_string(new_master)});
+    fail_over(servers);
+    ASSERT_TRUE(await([&] { return servers.first().is_followed_by(servers.second()); }, 60s));
+    expect_unreachable(ours);
+    servers.master().restart();
+    servers.master().command({"REPLICAOF", "127.0.0.1", std::to_string(new_master)});
+    ASSERT_TRUE(await([&] { return servers.first().is_followed_by(servers.master()); }, 60s));
+    expect_free(ours);
+}
+
 TEST(RedisReplicas, InAClusterASlotMayMoveBeforeWhatIsInItIsConfirmed) {
     RedisCluster servers;
     const Client ours = connect(servers.url("replicas=all&request_timeout=60s"));

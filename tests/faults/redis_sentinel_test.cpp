@@ -192,27 +192,89 @@ TEST_F(RedisFailover, NobodyGoesBackToAnOlderEpochThoughTheOnlySentinelLeftSaysS
     EXPECT_EQ(old.command({"KEYS", "{holdfast/later*"}), "[]");
 }
 
+/// So that nobody knows what came meanwhile.
+void look_away() {
+    const Moment looked = BootClock::now();
+    EXPECT_TRUE(await([&] { return BootClock::now() > looked + 3s; }));
+}
+/// As soon as that one is heard the client asks whether it is too late for something.
+void await_heard(const Client& ours, const LyingSentinel& sentinel) {
+    EXPECT_TRUE(await([&] {
+        ours.mutex("orders").acquire().release();
+        return sentinel.is_followed();
+    }));
+    for (int i = 0; i < 50; ++i) ours.mutex("orders").acquire().release();
+}
+bool serves(const RedisServer& server, const Client& ours, const std::string& name) {
+    auto hold = ours.mutex(name, {.lease = long_lease}).acquire();
+    return server.command({"KEYS", "*" + name}) != "[]";
+}
+
+/// A client that hears two sentinels, one of them through a network that fails, and looks away.
+class RedisSwitchUnheard : public testing::Test {
+protected:
+    RedisSwitchUnheard() {
+        await_heard(ours_, sentinel_);
+        await_heard(ours_, another_);
+    }
+
+    const RedisServer deposed_;
+    const RedisServer promoted_;
+    LyingSentinel sentinel_{deposed_.port(), 5};
+    LyingSentinel another_{deposed_.port(), 5};
+    FaultProxy proxy_{another_.port()};
+    const Client ours_ = connect("redis+sentinel://" + sentinel_.address() + ",127.0.0.1:" +
+                                 std::to_string(proxy_.port()) + "/mymaster?request_timeout=20s");
+};
+
 /// Nothing comes by it any more, and nothing says so.
-TEST(RedisSwitch, IsAskedForWhenNobodyHasLookedForLongAndAConnectionIsDead) {
+TEST_F(RedisSwitchUnheard, IsAskedForWhenAConnectionIsDead) {
+    proxy_.black_hole();
+    sentinel_.say(promoted_.port(), 6);
+    look_away();
+    EXPECT_TRUE(serves(promoted_, ours_, "stock"));
+}
+
+TEST_F(RedisSwitchUnheard, IsAskedForThoughADeadConnectionHasBroughtSomethingBefore) {
+    const std::size_t before = proxy_.bytes_from_server();
+    another_.tell_of_anothers_switch();
+    ASSERT_TRUE(await([&] { return proxy_.bytes_from_server() > before; }));
+    proxy_.black_hole();
+    sentinel_.say(promoted_.port(), 6);
+    look_away();
+    EXPECT_TRUE(serves(promoted_, ours_, "stock"));
+}
+
+TEST(RedisSwitch, IsAskedForAgainThoughASignOfLifeThatWasAskedForNeverCame) {
     const RedisServer deposed;
     const RedisServer promoted;
     LyingSentinel sentinel(deposed.port(), 5);
-    LyingSentinel another(deposed.port(), 5);
-    FaultProxy proxy(another.port());
-    const Client ours = connect("redis+sentinel://" + sentinel.address() + ",127.0.0.1:" +
-                                std::to_string(proxy.port()) + "/mymaster?request_timeout=20s");
-    ASSERT_TRUE(await([&] {
-        ours.mutex("orders").acquire().release();
-        return proxy.connections() > 1;
-    }));
-    // That one is heard as soon as somebody has led for a while.
-    for (int i = 0; i < 50; ++i) ours.mutex("orders").acquire().release();
-    const Moment looked = BootClock::now();
-    proxy.black_hole();
+    FaultProxy proxy(sentinel.port());
+    const Client ours = connect("redis+sentinel://127.0.0.1:" + std::to_string(proxy.port()) +
+                                "/mymaster?request_timeout=20s");
+    await_heard(ours, sentinel);
+    proxy.on_request([](std::string_view request) {
+        return words_of(request).front() == "PING" ? Verdict::hold : Verdict::pass;
+    });
+    look_away();
+    EXPECT_TRUE(serves(deposed, ours, "invoices"));
     sentinel.say(promoted.port(), 6);
-    ASSERT_TRUE(await([&] { return BootClock::now() > looked + 3s; }));
-    auto hold = ours.mutex("stock", {.lease = long_lease}).acquire();
-    EXPECT_NE(promoted.command({"KEYS", "*stock"}), "[]");
+    look_away();
+    EXPECT_TRUE(serves(promoted, ours, "stock"));
+}
+
+/// Those to the master are made sooner, and then nobody sees to it.
+TEST(RedisSwitch, IsAskedForThoughNoConnectionThatWouldTellOfItWasEverMade) {
+    const RedisServer deposed;
+    const RedisServer promoted;
+    LyingSentinel sentinel(deposed.port(), 5);
+    FaultProxy proxy(sentinel.port());
+    proxy.delay_replies(50ms);
+    const Client ours = connect("redis+sentinel://127.0.0.1:" + std::to_string(proxy.port()) +
+                                "/mymaster?request_timeout=20s");
+    sentinel.say(promoted.port(), 6);
+    look_away();
+    EXPECT_TRUE(serves(promoted, ours, "stock"));
 }
 
 /// The sentinels learn of a switch one after the other: who has heard of it does not believe those

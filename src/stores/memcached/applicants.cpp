@@ -1,8 +1,9 @@
 #include "stores/memcached/applicants.hpp"
 
 #include <algorithm>
-#include <random>
 #include <utility>
+
+#include "stores/net/backoff.hpp"
 
 namespace holdfast::inline v0::memcached {
 
@@ -16,9 +17,7 @@ constexpr std::chrono::nanoseconds longest_pause = 250ms;
 
 /// By a quarter, so that those who wait do not all come at once.
 std::chrono::nanoseconds jittered(std::chrono::nanoseconds pause) {
-    thread_local std::minstd_rand random{std::random_device{}()};
-    std::uniform_int_distribution<std::int64_t> spread(-pause.count() / 4, pause.count() / 4);
-    return pause + std::chrono::nanoseconds{spread(random)};
+    return pause - pause / 4 + net::random_time(pause / 2);
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ Pending<std::vector<Entry>> MemcachedStore::enter(std::span<const Contender> con
         if (self && may_be_in) self->withdraw({who->resource, who->nonce, {}});
     });
     const auto told = [this, flight, who, patience = one.patience](const Result<Standing>& result) {
-        flight->complete(entered(who, patience, result));
+        flight->complete_with([&] { return entered(who, patience, result); });
     };
     dealing(who, told)->take(one.lease);
     return Pending<std::vector<Entry>>(flight);
@@ -247,7 +247,7 @@ Pending<std::vector<Line>> MemcachedStore::look_at(const std::string& resource) 
     wire_.submit(key, Command::look(key),
                  [weak = weak_from_this(), flight, resource](const Answer& answer) {
                      const auto self = weak.lock();
-                     if (self) flight->complete(line_in(resource, answer));
+                     if (self) flight->complete_with([&] { return line_in(resource, answer); });
                  });
     return Pending<std::vector<Line>>(flight);
 }

@@ -23,18 +23,17 @@ std::minstd_rand::result_type seed() noexcept {
     }
 }
 
-/// So that clients which lost the same server do not all come back at once.
-std::chrono::nanoseconds jittered(std::chrono::nanoseconds delay) noexcept {
-    thread_local std::minstd_rand random{seed()};
-    return delay / 2 + std::chrono::nanoseconds{
-                           std::uniform_int_distribution<std::int64_t>(0, delay.count())(random)};
-}
-
 }  // namespace
+
+std::chrono::nanoseconds random_time(std::chrono::nanoseconds longest) noexcept {
+    thread_local std::minstd_rand random{seed()};
+    return std::chrono::nanoseconds{
+        std::uniform_int_distribution<std::int64_t>(0, longest.count())(random)};
+}
 
 void Backoff::failed(Moment now) noexcept {
     delay_ = delay_ == 0ns ? first_delay : std::min(2 * delay_, longest_delay);
-    next_ = now + jittered(delay_);
+    next_ = now + delay_ / 2 + random_time(delay_);
 }
 
 }  // namespace holdfast::inline v0::net

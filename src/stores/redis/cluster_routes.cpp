@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "stores/redis/cluster_map.hpp"
@@ -110,8 +113,11 @@ private:
         return found == nodes_.end() ? nullptr : found->get();
     }
     Node& node_at(const Host& host) {
-        Node* const known = find(host);
-        return known != nullptr ? *known : add(host, Node::Part::any);
+        if (Node* const known = find(host)) return *known;
+        remember_replicas();
+        Node& node = add(host, Node::Part::any);
+        node.knows_of_replicas(*count_replicas(host, 0));
+        return node;
     }
     bool serves_anything(const Node& node) const {
         return std::ranges::find(owners_, &node) != owners_.end();
@@ -231,13 +237,14 @@ private:
     void use(const ClusterMap& map, Due& due) {
         std::vector<bool> named(hash_slots, false);
         replicas_.clear();
+        remember_replicas();
         for (const ClusterMap::Row& row : map.rows) {
             Node& master = node_at(row.master);
             for (std::size_t slot = row.first; slot <= row.last; ++slot) {
                 named[slot] = true;
                 own(slot, master, row.epoch);
             }
-            master.knows_of_replicas(row.replicas.size());
+            master.knows_of_replicas(replicas_known_of(row));
             replicas_.insert(replicas_.end(), row.replicas.begin(), row.replicas.end());
         }
         for (std::size_t slot = 0; slot < hash_slots; ++slot) {
@@ -249,6 +256,25 @@ private:
         common_.lobby.connected();
         leave_those_without_slots(due);
     }
+    /// Of a shard, whoever of it is the master: the map leaves out those that have failed.
+    std::size_t replicas_known_of(const ClusterMap::Row& row) {
+        const auto known = count_replicas(row.master, row.replicas.size());
+        for (const Host& replica : row.replicas) most_replicas_[key_of(replica)] = known;
+        return *known;
+    }
+    void remember_replicas() {
+        for (const auto& node : nodes_) count_replicas(node->host(), node->known_replicas());
+    }
+    std::shared_ptr<std::size_t> count_replicas(const Host& host, std::size_t count) {
+        auto& known = most_replicas_[key_of(host)];
+        if (!known) known = std::make_shared<std::size_t>();
+        *known = std::max(*known, count);
+        return known;
+    }
+    static std::pair<std::string, std::uint16_t> key_of(const Host& host) {
+        return {host.name, host.port.value_or(0)};
+    }
+
     void own(std::size_t slot, Node& master, std::uint64_t epoch) {
         if (epoch < owner_epochs_[slot]) return;
         owner_epochs_[slot] = epoch;
@@ -261,11 +287,11 @@ private:
         looking_ = false;
         informants_.clear();
         if (accepted_) return name_what_is_missing();
-        net::finish(common_.lobby.attempt_failed(why_not_.value_or(
-                        Failure{errc::unreachable, Effect::none,
-                                common_.servers.shown() + ": its nodes know an older state of it "
-                                                          "than this client has seen"})),
-                    due);
+        attempt_failed(why_not_.value_or(Failure{errc::unreachable, Effect::none,
+                                                 common_.servers.shown() +
+                                                     ": its nodes know an older state of it "
+                                                     "than this client has seen"}),
+                       due);
     }
 
     /// For whoever waits in vain.
@@ -305,6 +331,7 @@ private:
         const auto is_only_there = [&](const Request& request) { return request.only_at == host; };
         const Failure why{errc::unreachable, Effect::none,
                           common_.servers.shown() + ": it changed while it was listed; list again"};
+        net::make_room(due, common_.lobby.waiting().size());
         net::finish(common_.lobby.give_up(is_only_there,
                                           [&](const Request&) -> const Failure& { return why; }),
                     due);
@@ -314,6 +341,8 @@ private:
     std::vector<Node*> owners_;
     std::vector<std::uint64_t> owner_epochs_;  ///< the owners', when a map named them last
     std::vector<Host> replicas_;
+    /// The largest number that was seen, by each of a shard in common.
+    std::map<std::pair<std::string, std::uint16_t>, std::shared_ptr<std::size_t>> most_replicas_;
     Moment parting_until_{};
     Node* ear_ = nullptr;
     std::uint64_t epoch_ = 0;  ///< of the newest map

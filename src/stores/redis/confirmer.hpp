@@ -37,6 +37,7 @@ public:
     /// The server has, or should have, so many replicas. A smaller number than before is forgotten:
     /// one that is away still counts as one that must confirm.
     void knows_of(std::size_t replicas) noexcept;
+    std::size_t known() const noexcept { return known_; }
 
     /// Its reply says that somebody holds; not before the replicas do.
     void add(std::unique_ptr<Request>&& request, Reply reply);

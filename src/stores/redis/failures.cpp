@@ -65,12 +65,15 @@ bool starts_with_word(std::string_view error, std::string_view word) {
 }
 
 /// A script of ours met what it cannot read, itself or in a command that it gave. A command that
-/// the server does not know is something else.
+/// the server does not know, or not by that name, is something else; and so is a script that
+/// somebody has ended.
 bool is_of_our_script(std::string_view error) {
     const bool in_a_script = error.find(", on @user_function:") != std::string_view::npos ||
                              error.find(", on @user_script:") != std::string_view::npos;
     return in_a_script && starts_with_word(error, "ERR") &&
            error.find("nknown Redis command") == std::string_view::npos &&
+           error.find("Invalid command passed to") == std::string_view::npos &&
+           error.find("Script killed by user") == std::string_view::npos &&
            // While a slot is being moved.
            error.find("Script attempted") == std::string_view::npos;
 }

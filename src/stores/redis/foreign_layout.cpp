@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "port/told_time.hpp"
+#include "stores/net/backoff.hpp"
 #include "stores/redis/layout.hpp"
 #include "stores/redis/promises.hpp"
 #include "stores/redis/redis_scripts.hpp"
@@ -122,12 +122,10 @@ public:
     }
     /// Not all at the same moment, and not only when the holder's lease ends.
     std::optional<std::chrono::nanoseconds> look_again(std::int64_t milliseconds) const override {
-        thread_local std::minstd_rand random{std::random_device{}()};
         const bool ends = milliseconds >= 0 && milliseconds < longest_look.count();
         const std::chrono::nanoseconds look =
             ends ? std::chrono::milliseconds{milliseconds + 1} : longest_look;
-        std::uniform_int_distribution<std::int64_t> spread(0, look.count() / 4);
-        return look + std::chrono::nanoseconds{spread(random)};
+        return look + net::random_time(look / 4);
     }
 
     Result<Search> search(std::string_view prefix) const override {

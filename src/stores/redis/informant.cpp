@@ -9,6 +9,17 @@ namespace holdfast::inline v0::redis {
 
 namespace {
 
+using namespace std::chrono_literals;
+
+/// How often whoever leads looks at one that is followed, at the least.
+constexpr auto glance_interval = 2s;
+/// After so long nobody has led all the time.
+constexpr auto absence = glance_interval + 100ms;
+
+bool is_message(const Reply& reply) {
+    return reply.elements.size() == 3 && reply.elements[0].text == "message";
+}
+
 std::vector<Command> following(const Address& address, const std::string& channel) {
     auto greeting = entering(address);
     greeting.push_back({"SUBSCRIBE", channel});
@@ -48,6 +59,7 @@ void Informant::dismiss() {
 
 void Informant::follow(Moment now) {
     if (std::exchange(followed_, true)) return;
+    looked_ = now;
     go_on_following(now);
 }
 
@@ -56,6 +68,7 @@ bool Informant::take_gap() {
 }
 
 void Informant::go_on(Moment now) {
+    if (followed_ && now >= std::exchange(looked_, now) + absence) overlooked(now);
     if (until_) go_on_asking(now);
     if (followed_) go_on_following(now);
 }
@@ -87,18 +100,43 @@ void Informant::ended(Told told) {
     told_ = std::move(told);
 }
 
-void Informant::go_on_following(Moment now) {
-    if (!tidings_heard_.empty()) {
-        probe_.heard(now);
-        in_question_ = false;
+/// What is on its way to us may have been for as long.
+void Informant::overlooked(Moment now) {
+    doubtful_ = true;
+    if (tidings_.ready()) {
+        put_in_question(now);
+    } else {
+        // An attempt that nobody saw to is not late.
+        tidings_.close();
     }
-    if (tidings_.ready() && probe_.is_overlooked(now)) in_question_ = doubtful_ = true;
+    if (!until_) return;
+    dismiss();
+    ask(now);
+}
+
+void Informant::put_in_question(Moment now) {
+    probe_.ask(now);
+    in_question_ = doubtful_ = true;
+}
+
+void Informant::hear(Moment now) {
+    if (tidings_heard_.empty()) return;
+    probe_.heard(now);
+    for (const Reply& heard : tidings_heard_) {
+        if (!is_message(heard)) probe_.answered();
+    }
+    if (probe_.is_answered()) in_question_ = false;
+}
+
+void Informant::go_on_following(Moment now) {
+    hear(now);
+    if (tidings_.ready() && probe_.is_overlooked(now)) put_in_question(now);
     if (tidings_.ready() && !probe_.go_on(tidings_, now)) tidings_broken_ = true;
     if (std::exchange(tidings_broken_, false)) {
         tidings_.close();
         probe_.end();
         backoff_.failed(now);
-        doubtful_ = was_lost_ = true;
+        gap_ = doubtful_ = was_lost_ = true;
         in_question_ = false;
     }
     if (tidings_.state() == Link::State::down) {
@@ -142,6 +180,7 @@ Moment Informant::earliest() const {
     also(until_);
     if (until_) also(questions_.deadline());
     if (followed_) also(tidings_.deadline());
+    if (followed_) also(looked_ + glance_interval);
     also(probe_.earliest());
     if (followed_ && tidings_.state() == Link::State::down) also(backoff_.next());
     return first;

@@ -48,9 +48,11 @@ public:
     /// Whether there was a gap in that since the last time.
     bool take_gap();
     /// Whether, since the last time, that connection was lost, or was there again after it had
-    /// been, or nobody had looked at it for so long that nobody would know.
+    /// been, or nobody had looked at it for so long that nobody would know, or had seen to it that
+    /// it is made.
     bool take_doubt() noexcept { return std::exchange(doubtful_, false); }
-    /// Of the last of these: it was asked for a sign of life, and gave none yet.
+    /// When nobody had looked: it was asked for a sign of life, and has not answered to that yet.
+    /// What else it says may be from before.
     bool is_in_question() const noexcept { return in_question_; }
 
     /// Goes on as far as it goes without blocking.
@@ -64,6 +66,9 @@ public:
 private:
     void go_on_asking(Moment now);
     void go_on_following(Moment now);
+    void overlooked(Moment now);
+    void put_in_question(Moment now);
+    void hear(Moment now);
     void send_question();
     void ended(Told told);
 
@@ -80,6 +85,7 @@ private:
 
     Link tidings_;
     bool followed_ = false;
+    Moment looked_{};                        ///< when go_on() was called last, since it is followed
     Probe probe_{address_.request_timeout};  ///< of tidings_
     net::Backoff backoff_;
     std::vector<Reply> tidings_heard_;

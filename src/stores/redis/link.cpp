@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "stores/net/secret.hpp"
 #include "stores/redis/failures.hpp"
 
 namespace holdfast::inline v0::redis {
@@ -68,7 +69,8 @@ std::optional<Failure> Link::objection() const {
     const Reply& role = greeted_[entering(address_).size()];
     const std::string& is = role.elements.empty() ? role.text : role.elements[0].text;
     if (is == "master") return std::nullopt;
-    return fault(errc::unreachable, "it says that it is no master (" + is + ")");
+    return fault(errc::unreachable, "it says that it is no master (" +
+                                        net::without_secret(is, address_.password) + ")");
 }
 
 Failure Link::late() const {

@@ -77,6 +77,8 @@ public:
     bool has_before(const Request& request) const;
     /// Its master should have so many replicas, by what others know of it.
     void knows_of_replicas(std::size_t count) noexcept;
+    /// The most that were seen; nought where none must confirm.
+    std::size_t known_replicas() const noexcept { return confirmer_ ? confirmer_->known() : 0; }
     bool is_pouring() const noexcept { return outflow_.is_pouring(); }
     /// Whether one answer is all that is expected of it, soon enough for await().
     bool may_await() const;

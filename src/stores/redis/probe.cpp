@@ -29,10 +29,21 @@ void Probe::heard(Moment now) {
 void Probe::end() {
     heard(Moment::max() - interval);
     unsent_.clear();
+    unanswered_ = 0;
 }
 
 bool Probe::is_overlooked(Moment now) const noexcept {
     return !overdue_ && next_ != Moment::max() && now >= next_ + overlooked;
+}
+
+void Probe::ask(Moment now) {
+    Command{"PING"}.append_to(unsent_);
+    ++unanswered_;
+    if (!overdue_) overdue_ = now + patience_;
+}
+
+void Probe::answered() noexcept {
+    if (unanswered_ > 0) --unanswered_;
 }
 
 bool Probe::go_on(const Link& link, Moment now) {
@@ -41,10 +52,7 @@ bool Probe::go_on(const Link& link, Moment now) {
         if (std::exchange(had_last_chance_, true)) return false;
         overdue_ = now + last_chance;
     }
-    if (!overdue_ && now >= next_) {
-        Command{"PING"}.append_to(unsent_);
-        overdue_ = now + patience_;
-    }
+    if (!overdue_ && now >= next_) ask(now);
     if (!unsent_.empty()) unsent_.erase(0, link.socket()->write(unsent_).bytes);
     return true;
 }

@@ -110,11 +110,13 @@ void RedisWire::await_answer(Lock& lock, Due& due) {
 void RedisWire::serve(Moment now, Due& due) {
     recall();
     routes_->go_on(now, listening_.wanted(), due);
-    // What an earlier turn has read, and another one was to decide about.
+    // What an earlier turn has read, and has not taken, or another one was to decide about.
     take_answers(now, due);
+    take_pushes(due);
     send_on(now);
     for (const auto& node : routes_->nodes()) node->serve(now, listening_, due);
     if (listening_.wanted()) serve_pushes(now, due);
+    net::make_room(due, lobby_.waiting().size());
     net::finish(lobby_.expire(now), due);
 }
 
@@ -174,10 +176,14 @@ void RedisWire::take(Due& due) {
     // First what is heard of the nodes: nothing that one says counts when another is in its place.
     routes_->go_on(now, listening_.wanted(), due);
     take_answers(now, due);
+    take_pushes(due);
+    send_on(now);
+}
+
+void RedisWire::take_pushes(Due& due) {
     for (const auto& node : routes_->nodes()) {
         if (node->take_pushes(listening_, due) == Node::Hearing::lost) routes_->not_heard(*node);
     }
-    send_on(now);
 }
 
 /// Unless one of them may be deposed: then what it says waits for what is found out about that.

@@ -62,6 +62,7 @@ private:
     void read(std::span<const pollfd> descriptors);
     void take(Due& due);
     void take_answers(Moment now, Due& due);
+    void take_pushes(Due& due);
     void turned_away(Node& node, std::unique_ptr<Request>& request, const std::string& error,
                      Moment now, Due& due);
     void recall();

@@ -11,6 +11,12 @@
 
 namespace holdfast::inline v0::redis {
 
+/// The one that is being read.
+struct OutermostReply {
+    Reply reply = {};
+    bool is_too_large = false;
+};
+
 namespace {
 
 /// Nothing that we ask for has more.
@@ -22,9 +28,9 @@ constexpr int most_elements = 1 << 20;
 /// parent gets no other, so that it stays where hiredis knows it to be.
 Reply* place_for(const redisReadTask* task) {
     if (task->parent == nullptr) {
-        auto* const outermost = static_cast<Reply*>(task->privdata);
-        *outermost = {};
-        return outermost;
+        Reply& outermost = static_cast<OutermostReply*>(task->privdata)->reply;
+        outermost = {};
+        return &outermost;
     }
     return &static_cast<Reply*>(task->parent->obj)->elements.emplace_back();
 }
@@ -60,8 +66,11 @@ void* make_text(const redisReadTask* task, char* text, std::size_t size) {
 }
 
 void* make_array(const redisReadTask* task, int count) {
+    if (count < 0 || count > most_elements) {
+        static_cast<OutermostReply*>(task->privdata)->is_too_large = true;
+        return nullptr;
+    }
     return made(task, [&](Reply& reply) {
-        if (count < 0 || count > most_elements) throw std::bad_alloc();
         reply.kind = Reply::Kind::array;
         // What our scripts answer has so many; what is merely announced gets no room.
         reply.elements.reserve(static_cast<std::size_t>(std::min(count, 16)));
@@ -91,7 +100,8 @@ void ReplyReader::Free::operator()(redisReader* reader) const noexcept {
 }
 
 ReplyReader::ReplyReader()
-    : outermost_(std::make_unique<Reply>()), reader_(redisReaderCreateWithFunctions(&functions)) {
+    : outermost_(std::make_unique<OutermostReply>()),
+      reader_(redisReaderCreateWithFunctions(&functions)) {
     if (!reader_) throw std::bad_alloc();
     reader_->privdata = outermost_.get();
 }
@@ -109,10 +119,12 @@ std::optional<Reply> ReplyReader::next() {
     if (reader_->err == 0 && reader_->pos == reader_->len) return std::nullopt;
     void* reply = nullptr;
     if (redisReaderGetReply(reader_.get(), &reply) != REDIS_OK) {
+        const bool is_out_of_memory = reader_->err == REDIS_ERR_OOM && !outermost_->is_too_large;
+        if (is_out_of_memory) throw std::bad_alloc();
         throw Error(errc::corrupt, reader_->errstr);
     }
     if (reply == nullptr) return std::nullopt;
-    return std::move(*outermost_);
+    return std::move(outermost_->reply);
 }
 
 }  // namespace holdfast::inline v0::redis

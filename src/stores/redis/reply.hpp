@@ -25,6 +25,8 @@ struct Reply {
     bool operator==(const Reply&) const = default;
 };
 
+struct OutermostReply;
+
 /// Reads replies from whatever pieces they come in.
 class ReplyReader {
 public:
@@ -36,14 +38,15 @@ public:
     void feed(std::string_view bytes);
 
     /// The next reply that is complete; nothing while more bytes are needed. Throws Error with
-    /// errc::corrupt when what comes in is not the protocol, and from then on always.
+    /// errc::corrupt when what comes in is not the protocol, and std::bad_alloc where there was no
+    /// memory for it: from then on always.
     std::optional<Reply> next();
 
 private:
     struct Free {
         void operator()(redisReader* reader) const noexcept;
     };
-    std::unique_ptr<Reply> outermost_;  ///< the one that is being read
+    std::unique_ptr<OutermostReply> outermost_;
     std::unique_ptr<redisReader, Free> reader_;
 };
 

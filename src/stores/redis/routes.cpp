@@ -20,6 +20,19 @@ void Routes::retire(Node& node, Due& due) {
     nodes_.erase(found);
 }
 
+void Routes::attempt_failed(Failure why, Due& due) {
+    net::make_room(due, common_.lobby.waiting().size());
+    net::finish(common_.lobby.attempt_failed(std::move(why)), due);
+}
+
+std::optional<Failure> Routes::leave_alone_for(std::chrono::nanoseconds pause, Node& node,
+                                               const Request& request, const std::string& error,
+                                               Moment now, Due& due) {
+    if (redirection_of(error)) return failure_of(error, node.address());
+    node.leave_alone(now + pause, *request.trouble, now, due);
+    return std::nullopt;
+}
+
 bool Routes::is_nobody_asked() const {
     return std::ranges::none_of(informants_,
                                 [](const auto& informant) { return informant->is_asked(); });
@@ -47,13 +60,9 @@ public:
     void go_on(Moment, bool, Due&) override {}
     Moment earliest(bool) const override { return Moment::max(); }
 
-    /// Another server may be at its address by now, or it may be itself again.
     std::optional<Failure> turned_away(Node& node, Request& request, const std::string& error,
                                        Moment now, Due& due) override {
-        constexpr auto pause = 50ms;
-        if (redirection_of(error)) return failure_of(error, node.address());
-        node.leave_alone(now + pause, *request.trouble, now, due);
-        return std::nullopt;
+        return leave_alone_for(50ms, node, request, error, now, due);
     }
 
 private:

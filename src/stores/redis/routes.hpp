@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -66,6 +67,13 @@ protected:
     Node& add(const Host& host, Node::Part part);
     /// Closes its links. What it was asked waits in the lobby again.
     void retire(Node& node, Due& due);
+    /// No node was found, and why: whoever waits for one is told that in the end, or at once.
+    void attempt_failed(Failure why, Due& due);
+    /// Where one server serves all: the same one is asked again after `pause`. Another may be at
+    /// its address by then, or it may be itself again.
+    static std::optional<Failure> leave_alone_for(std::chrono::nanoseconds pause, Node& node,
+                                                  const Request& request, const std::string& error,
+                                                  Moment now, Due& due);
     /// Whether all informants that were asked have answered, or failed to: perhaps at once.
     bool is_nobody_asked() const;
     /// Those that were retired, and that nobody sends by any more.

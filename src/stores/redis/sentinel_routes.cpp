@@ -17,9 +17,10 @@
 /// it cannot be reached or says nothing, and when one of them tells of a switch.
 ///
 /// Who asks for nothing does not listen to them either. A connection by which they tell may break
-/// meanwhile, or end unnoticed, and a master be deposed that does not know it. When that turns out,
-/// what the master answers is not taken before they are heard again or have been asked; but for a
-/// moment only: without any of them the master that is known is used on.
+/// meanwhile, or end unnoticed, or never have been made, and a master be deposed that does not know
+/// it. When that turns out, what the master answers is not taken before they are heard again or
+/// have been asked; but for a moment only: without any of them the master that is known is used on.
+/// While none of them is heard, they are asked again and again.
 namespace holdfast::inline v0::redis {
 
 namespace {
@@ -147,7 +148,7 @@ public:
             sentinel->done_with_tidings();
             // What it told meanwhile was not heard.
             if (sentinel->take_gap()) may_have_changed();
-            if (sentinel->take_doubt()) begin_doubt(*sentinel, now);
+            if (sentinel->take_doubt()) begin_doubt(now);
         }
         if (looking_) decide(now, due);
         if (doubt_) end_doubt(now);
@@ -156,11 +157,8 @@ public:
 
     std::optional<Failure> turned_away(Node& node, Request& request, const std::string& error,
                                        Moment now, Due& due) override {
-        constexpr auto pause = 20ms;
-        if (redirection_of(error)) return failure_of(error, node.address());
         // A master that has become a replica: who is in its place, the sentinels will say.
-        node.leave_alone(now + pause, *request.trouble, now, due);
-        return std::nullopt;
+        return leave_alone_for(20ms, node, request, error, now, due);
     }
 
     Moment earliest(bool wanted) const override {
@@ -172,7 +170,7 @@ public:
         if (looking_) return first_answer_ ? std::min(first, *first_answer_ + grace) : first;
         if (is_look_wanted(BootClock::now(), wanted)) return std::min(first, next_look_);
         if (nodes_.empty()) return first;
-        if (has_changed()) first = std::min(first, next_idle_look_);
+        if (may_be_another()) first = std::min(first, next_idle_look_);
         return std::min(first, nodes_.front()->in_trouble_at());
     }
 
@@ -182,7 +180,7 @@ private:
     bool is_look_wanted(Moment now, bool wanted) const {
         const bool anybody_waits = wanted || !common_.lobby.waiting().empty();
         if (nodes_.empty()) return anybody_waits;
-        return (has_changed() && now >= next_idle_look_) || nodes_.front()->is_in_trouble(now);
+        return (may_be_another() && now >= next_idle_look_) || nodes_.front()->is_in_trouble(now);
     }
     void may_have_changed() {
         ++changes_;
@@ -191,11 +189,17 @@ private:
     /// Perhaps: since they were asked last, and have told.
     bool has_changed() const { return changes_ != changes_settled_; }
 
+    bool is_anybody_heard() const {
+        return std::ranges::any_of(informants_, [](const auto& one) { return one->is_heard(); });
+    }
+    /// Nobody has told that it is not, and perhaps nobody can.
+    bool may_be_another() const { return has_changed() || !is_anybody_heard(); }
+
     /// Whoever is in question may give a sign of life at once; otherwise they are asked.
-    void begin_doubt(const Informant& sentinel, Moment now) {
-        if (!sentinel.is_in_question()) may_have_changed();
+    void begin_doubt(Moment now) {
         if (doubt_ || now < next_doubt_) return;
-        doubt_ = Doubt{.ends = now + time_in_doubt, .look = now + time_for_sign};
+        doubt_ = Doubt{.ends = now + time_in_doubt,
+                       .look = is_anybody_heard() ? now + time_for_sign : now};
         next_doubt_ = now + time_between_doubts;
     }
     void end_doubt(Moment now) {
@@ -209,9 +213,8 @@ private:
     }
     /// They have said who is the master since it began, and one at least will tell of the next.
     bool is_doubt_over() const {
-        const auto is_heard = [](const auto& one) { return one->is_heard(); };
         const auto is_in_question = [](const auto& one) { return one->is_in_question(); };
-        if (has_changed() || std::ranges::none_of(informants_, is_heard)) return false;
+        if (may_be_another()) return false;
         const bool were_asked = doubt_->look == Moment::max();
         return were_asked || std::ranges::none_of(informants_, is_in_question);
     }
@@ -248,10 +251,8 @@ private:
     /// Once all have answered that will: right after a failover the one that led it may be the only
     /// one that knows.
     void decide(Moment now, Due& due) {
-        const bool all = std::ranges::none_of(
-            informants_, [](const auto& sentinel) { return sentinel->is_asked(); });
         const bool late = first_answer_ && now >= *first_answer_ + grace;
-        if (!all && !late) return;
+        if (!is_nobody_asked() && !late) return;
         looking_ = false;
         std::erase_if(deposed_, [&](const Deposed& one) { return now >= one.until; });
         std::erase_if(named_, [&](const Named& one) { return is_deposed(one); });
@@ -268,19 +269,17 @@ private:
     }
 
     void found_none(Due& due) {
-        net::finish(common_.lobby.attempt_failed(why_not_.value_or(
-                        Failure{errc::unreachable, Effect::none,
-                                common_.servers.shown() + ": no sentinel answers"})),
-                    due);
+        attempt_failed(
+            why_not_.value_or(Failure{errc::unreachable, Effect::none,
+                                      common_.servers.shown() + ": no sentinel answers"}),
+            due);
     }
 
     void found_older(Due& due) {
-        net::finish(
-            common_.lobby.attempt_failed({errc::unreachable, Effect::none,
-                                          common_.servers.shown() +
-                                              ": its sentinels know an older state than this "
-                                              "client has seen; start it anew if they are new"}),
-            due);
+        attempt_failed({errc::unreachable, Effect::none,
+                        common_.servers.shown() + ": its sentinels know an older state than this "
+                                                  "client has seen; start it anew if they are new"},
+                       due);
     }
 
     void move_to(const Host& host, Due& due) {

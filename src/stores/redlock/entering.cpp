@@ -69,9 +69,10 @@ void Entering::entered(const Desk& desk, Entrance entrance, const Result<Standin
         waiting_.forget(candidate.nonce);
         candidates_.forget(candidate.nonce);
     }
-    std::vector<Entry> entries{
-        {{candidate.profile->resource, candidate.nonce, std::string(was_answered)}, standing}};
-    entrance.flight->complete(std::move(entries));
+    entrance.flight->complete_with([&] {
+        return std::vector<Entry>{
+            {{candidate.profile->resource, candidate.nonce, std::string(was_answered)}, standing}};
+    });
 }
 
 bool Entering::may_try_again(const Entrance& entrance) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "port/contender.hpp"
+#include "port/failure.hpp"
 #include "port/pending.hpp"
 #include "stores/scripted/protocol.hpp"
 
@@ -38,35 +39,49 @@ private:
 
     /// When the store is gone, nobody wants the answer.
     void ask(Inquiries inquiries) {
-        for (auto& [request, about] : inquiries) {
+        for (auto& inquiry : inquiries) {
+            if (auto asked = submit(std::move(inquiry)); !asked.ok()) {
+                answered({}, std::move(asked).failure());
+            }
+        }
+    }
+
+    /// One that cannot even be asked is answered by that.
+    Result<bool> submit(typename P::Listing::Inquiry inquiry) {
+        return or_out_of_memory<bool>([&] {
+            auto& [request, about] = inquiry;
             protocol_.wire().submit(std::move(request),
                                     [self = this->shared_from_this(),
                                      word = std::move(about)](typename P::Answer answer) {
                                         if (const auto store = self->store_.lock()) {
-                                            self->answered(word, std::move(answer));
+                                            self->answered(word, std::move(answer.result));
                                         }
                                     });
-        }
+            return true;
+        });
     }
 
-    void answered(const std::string& about, typename P::Answer answer) {
+    void answered(const std::string& about, Result<typename P::Reply> answer) {
         auto [more, complete] = take(about, std::move(answer));
         if (!complete) return ask(std::move(more));
         if (failure_) return flight_.complete(*std::move(failure_));
-        flight_.complete(listing_.lines());
+        flight_.complete_with([&] { return listing_.lines(); });
     }
 
     /// What is to be asked further, and whether everything is there now.
-    std::pair<Inquiries, bool> take(const std::string& about, typename P::Answer answer) {
+    std::pair<Inquiries, bool> take(const std::string& about, Result<typename P::Reply> answer) {
         const std::lock_guard guard(mutex_);
-        Inquiries more;
-        if (answer.result.ok()) {
-            more = listing_.take(about, std::move(answer.result).value());
-        } else {
-            failure_ = answer.result.failure();
+        auto more = or_out_of_memory<Inquiries>([&]() -> Result<Inquiries> {
+            if (!answer.ok()) return std::move(answer).failure();
+            return listing_.take(about, std::move(answer).value());
+        });
+        --due_;
+        if (!more.ok()) {
+            failure_ = std::move(more).failure();
+            return {Inquiries{}, due_ == 0};
         }
-        due_ += more.size();
-        return {std::move(more), --due_ == 0};
+        due_ += more.value().size();
+        return {std::move(more).value(), due_ == 0};
     }
 
     P& protocol_;

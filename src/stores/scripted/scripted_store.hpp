@@ -66,7 +66,8 @@ public:
                       [weak = weak(), entering](const Answer& answer) {
                           const auto self = weak.lock();
                           if (!self) return;
-                          entering->flight.complete(self->entered(answer, entering->contenders));
+                          entering->flight.complete_with(
+                              [&] { return self->entered(answer, entering->contenders); });
                       });
         return Pending<std::vector<Entry>>({entering, &entering->flight});
     }
@@ -120,12 +121,12 @@ public:
         const auto leaving = std::make_shared<Leaving>(wire(), waiters_.leave(ticket));
         const auto tombstone =
             leaving->departure.plants_tombstone ? tombstone_time : std::chrono::milliseconds{0};
-        wire().submit(protocol_.requests().leave(ticket, tombstone),
-                      [weak = weak(), leaving](const Answer& answer) {
-                          const auto self = weak.lock();
-                          if (!self) return;
-                          leaving->flight.complete(self->left(leaving->departure, answer));
-                      });
+        wire().submit(protocol_.requests().leave(ticket, tombstone), [weak = weak(), leaving](
+                                                                         const Answer& answer) {
+            const auto self = weak.lock();
+            if (!self) return;
+            leaving->flight.complete_with([&] { return self->left(leaving->departure, answer); });
+        });
         return Pending<Standing>({leaving, &leaving->flight});
     }
 
@@ -199,7 +200,8 @@ private:
     Pending<T> submit(typename P::Request request, Read read) {
         auto flight = std::make_shared<Flight<T>>(wire());
         wire().submit(std::move(request), [weak = weak(), flight, read](const Answer& answer) {
-            if (const auto self = weak.lock()) flight->complete(read(*self, answer));
+            const auto self = weak.lock();
+            if (self) flight->complete_with([&] { return read(*self, answer); });
         });
         return Pending<T>(std::move(flight));
     }
@@ -279,7 +281,14 @@ private:
     }
 
     void renewed(Renewing& renewing, std::span<const std::size_t> which, const Answer& answer) {
-        const auto result = standings_in(answer, which.size());
+        auto result = or_out_of_memory<std::vector<Standing>>(
+            [&] { return settled(renewing, which, answer); });
+        if (renewing.take(which, std::move(result))) renewing.flight.complete(renewing.outcome());
+    }
+    Result<std::vector<Standing>> settled(const Renewing& renewing,
+                                          std::span<const std::size_t> which,
+                                          const Answer& answer) {
+        auto result = standings_in(answer, which.size());
         const bool copies_are_left =
             answer.repeated || (!result.ok() && result.failure().effect == Effect::unknown);
         for (std::size_t i = 0; i < which.size(); ++i) {
@@ -291,7 +300,7 @@ private:
             if (standing.state == State::waiting) waiters_.goes_on(nonce, renewing.lease_end);
             waiters_.settled(nonce, standing);
         }
-        if (renewing.take(which, result)) renewing.flight.complete(renewing.outcome());
+        return result;
     }
     Result<std::vector<Standing>> standings_in(const Answer& answer, std::size_t count) const {
         if (!answer.result.ok()) return answer.result.failure();

@@ -61,7 +61,10 @@ TEST(AServersError, InAScriptOfOursTellsThatSomebodyElseWroteThere) {
     for (const auto* const error :
          {"ERR Script attempted to access a non local key in a cluster node script: 4e30, on "
           "@user_script:4.",
-          "ERR Unknown Redis command called from script script: 4e30, on @user_script:4."}) {
+          "ERR Unknown Redis command called from script script: 4e30, on @user_script:4.",
+          "ERR Invalid command passed to redis.acl_check_cmd() script: 4e30, on @user_script:4.",
+          "ERR Script killed by user with FUNCTION KILL. script: holdfast_7b, on "
+          "@user_function:12."}) {
         EXPECT_EQ(failure_of(error, here).code, errc::unreachable) << error;
     }
 }

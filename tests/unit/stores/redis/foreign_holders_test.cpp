@@ -50,6 +50,20 @@ TEST_P(ForeignHolders, AreListedAsSuchWithoutAFence) {
     EXPECT_GT(holder.lease_left, 50s);
 }
 
+/// Of one that reads very often, and whose first reads are over while the last one is not.
+TEST(ForeignReaders, KeepTheLockHoweverOftenTheyReadWhenOneOfOursLeaves) {
+    RedisServer& server = RedisServer::shared();
+    server.flush();
+    const std::string theirs = "8743c9c0-0795-4907-87fd-6c719a6b4586:57";
+    server.command({"HSET", "orders", "mode", "read", theirs, "65"});
+    server.command({"PEXPIRE", "orders", "60000"});
+    server.command({"SET", "{orders}:" + theirs + ":rwlock_timeout:65", "1", "PX", "60000"});
+    const Client client = connect(server.url() + "?layout=redisson");
+    client.shared_mutex("orders").acquire_shared().release();
+    const auto beside_a_reader = client.shared_mutex("orders").try_acquire();
+    EXPECT_FALSE(beside_a_reader);
+}
+
 TEST_P(ForeignHolders, AreNotOurs) {
     const Hold hold = client_.mutex("orders").acquire();
     const auto lines = client_.inspect("orders");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@
 #include "support/await.hpp"
 #include "support/fault_proxy.hpp"
 #include "support/resp.hpp"
+#include "unit/scarce_memory.hpp"
 
 namespace holdfast::redis {
 namespace {
@@ -168,6 +170,44 @@ TEST_P(ARedisStore, ListsManyResourcesWhoeverReadsTheAnswers) {
         }
     }
     EXPECT_EQ(wrong, 0);
+}
+
+/// Whoever leads reads the answers of others, and may have no memory for them.
+TEST_P(ARedisStore, AnswersWhoeverWaitsWhicheverAllocationOfWhoeverLeadsFails) {
+    const Contender one = contender("orders");
+    const Ticket ticket{one.resource, one.nonce, "x"};
+    const auto why_not = [](const auto& result) {
+        return result.ok() ? std::string() : result.failure().sentence;
+    };
+    const auto limit = [] { return BootClock::now() + 5s; };
+    const std::vector<std::function<std::string()>> verbs{
+        [&] {
+            return why_not(near_->enter({&one, 1}).get(limit()));
+        },
+        [&] { return why_not(near_->standing(ticket).get(limit())); },
+        [&] {
+            return why_not(near_->renew({&ticket, 1}, 30s).get(limit()));
+        },
+        [&] { return why_not(near_->inspect("o").get(limit())); },
+        [&] { return why_not(near_->leave(ticket).get(limit())); },
+    };
+    std::size_t failed = 0;
+    for (std::size_t number = 1; number <= 25; ++number) {
+        for (std::size_t verb = 0; verb < verbs.size(); ++verb) {
+            Wire::Waiter leader;
+            auto told = std::async(std::launch::async, [&] {
+                auto sentence = verbs[verb]();
+                near_->wire().signal(leader);
+                return sentence;
+            });
+            test::ScarceMemory scarce(number);
+            bool is_over = false;
+            while (!is_over) scarce.run([&] { is_over = near_->wire().wait(leader); });
+            EXPECT_NE(told.get(), "no answer in time") << "verb " << verb << ", " << number;
+            failed += scarce.has_failed() ? 1 : 0;
+        }
+    }
+    EXPECT_GT(failed, verbs.size()) << "hardly any was made";
 }
 
 TEST_P(ARedisStore, MayBeDroppedByACallbackWhileItLists) {

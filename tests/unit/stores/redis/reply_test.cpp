@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <holdfast/error.hpp>
 
 #include "stores/redis/command.hpp"
+#include "unit/scarce_memory.hpp"
 
 namespace holdfast::redis {
 namespace {
@@ -102,6 +104,24 @@ TEST(AReply, IsRefusedForEverWhenItIsNotTheProtocol) {
 TEST(AReply, IsRefusedWhenItAnnouncesMoreElementsThanAnybodyAsksFor) {
     expect_refused("*1048577\r\n");
     expect_refused("*2147483647\r\n");
+}
+
+/// It would be told as a server of another kind, for good.
+TEST(AReply, ForWhichThereIsNoMemoryIsNotTakenForSomethingElse) {
+    const std::string word(100, 'x');
+    const std::string bytes = "*2\r\n*1\r\n+" + word + "\r\n-" + word + "\r\n";
+    for (std::size_t number = 1;; ++number) {
+        ReplyReader reader;
+        reader.feed(bytes);
+        std::optional<Reply> reply;
+        test::ScarceMemory scarce(number);
+        const bool was_read = scarce.run([&] { reply = reader.next(); });
+        if (!scarce.has_failed()) {
+            EXPECT_EQ(reply.value().elements.at(1).text, word);
+            break;
+        }
+        EXPECT_FALSE(was_read);
+    }
 }
 
 TEST(AReply, IsRefusedWhenItIsNestedWithoutEnd) {

@@ -341,10 +341,14 @@ class Context::Leaving {
 public:
     Leaving(std::weak_ptr<Context> context, std::string resource)
         : context_(std::move(context)), resource_(std::move(resource)) {
-        if (const auto context_now = context_.lock()) context_now->departing_.begins(resource_);
+        if (const auto context_now = context_.lock()) {
+            number_ = context_now->departing_.begins(resource_);
+        }
     }
     ~Leaving() {
-        if (const auto context_now = context_.lock()) context_now->departing_.is_over(resource_);
+        if (const auto context_now = context_.lock()) {
+            context_now->departing_.is_over(resource_, number_);
+        }
     }
     Leaving(const Leaving&) = delete;
     Leaving& operator=(const Leaving&) = delete;
@@ -352,6 +356,7 @@ public:
 private:
     const std::weak_ptr<Context> context_;
     const std::string resource_;
+    std::uint64_t number_ = 0;
 };
 
 Context::OnGone Context::told_in_order(const Ticket& ticket, OnGone told) {
@@ -367,9 +372,10 @@ void Context::after_departures(std::span<const Contender> contenders, Callback<v
 }
 
 void Context::await_departures(std::span<const Contender> contenders,
-                               std::optional<std::chrono::nanoseconds> patience) {
+                               std::optional<std::chrono::nanoseconds> left,
+                               const std::stop_token& stop) {
     const auto at_most = std::chrono::nanoseconds{patience_for_departures};
-    departing_.await(contenders, std::min(at_most, patience.value_or(at_most)));
+    departing_.await(contenders, store().wire(), std::min(at_most, left.value_or(at_most)), stop);
 }
 
 void Context::report(const Failure& failure) {

@@ -67,8 +67,11 @@ void HoldState::lose(Loss why) {
 }
 
 std::stop_token HoldState::lost() const noexcept {
-    if (!inherited()) return lost_.get_token();
     // The parent's tokens fire there. Whoever asks here is told at once.
+    return inherited() ? nothing_held() : lost_.get_token();
+}
+
+std::stop_token HoldState::nothing_held() noexcept {
     static const auto& told = *[] {
         auto* source = new std::stop_source;
         source->request_stop();

@@ -34,6 +34,8 @@ public:
     bool held() const noexcept { return remaining() > std::chrono::nanoseconds::zero(); }
     std::chrono::nanoseconds remaining() const noexcept;
     std::stop_token lost() const noexcept;
+    /// What tells of a loss where there is no hold: stopped.
+    static std::stop_token nothing_held() noexcept;
     Loss loss() const noexcept;
     bool lengthen(std::chrono::milliseconds lease) noexcept;
     Released release() noexcept;

@@ -471,9 +471,19 @@ private:
                 perform(action, [this](auto pending, auto to_event) {
                     std::move(pending).then(
                         [this, self = shared_from_this(), to_event](auto result) {
-                            post(to_event(std::move(result)));
+                            take_in(std::move(result), to_event);
                         });
                 });
+        }
+    }
+
+    template <class Answer, class ToEvent>
+    void take_in(Answer result, ToEvent to_event) {
+        try {
+            post(to_event(std::move(result)));
+        } catch (const std::exception& error) {
+            // Out of memory: as if it had not come.
+            post(Acquisition::Overdue{error.what()});
         }
     }
 

@@ -305,6 +305,28 @@ TEST(AContestWithoutMemory, EndsAllTheSameAndKeepsNoClient) {
     }
 }
 
+TEST(AContestWithoutMemory, EndsThoughTheAnswerCannotBeTakenIn) {
+    for (std::size_t number = 1;; ++number) {
+        const auto store = std::make_shared<LateStore>();
+        const auto context = test::client_of({.store = store, .goodbye = 0ms});
+        std::atomic<int> calls{0};
+        acquire_async(context,
+                      {.contenders = {{.resource = "b",
+                                       .nonce = context->next_nonce(),
+                                       .owner = "somebody",
+                                       .lease = 10s}}},
+                      [&](const Outcome&) { ++calls; });
+        test::ScarceMemory scarce(number);
+        scarce.run([&] { store->answer(); });
+        // Whoever comes again is answered, too.
+        EXPECT_TRUE(await([&] {
+            store->answer();
+            return calls == 1;
+        })) << number;
+        if (!scarce.has_failed()) break;
+    }
+}
+
 TEST_F(AContest, ANonceIsNeverGivenTwice) {
     std::vector<Nonce> nonces;
     for (int i = 0; i < 1000; ++i) nonces.push_back(context_->next_nonce());

@@ -84,8 +84,12 @@ inline Releasing releasing(Hold hold) {
     return Releasing(std::move(hold));
 }
 
+template <class T>
+concept ExclusiveLock =
+    std::same_as<T, Mutex> || std::same_as<T, SharedMutex> || std::same_as<T, MultiLock>;
+
 /// Of a Mutex, a SharedMutex (exclusively) or a MultiLock.
-template <class Lock>
+template <ExclusiveLock Lock>
 auto acquiring(Lock& lock, std::stop_token stop = {}) {
     auto start = [&lock, stop = std::move(stop)](OnAcquired done) {
         lock.async_acquire(std::move(done), stop);
@@ -106,7 +110,7 @@ inline auto acquiring_shared(SharedMutex& lock, std::stop_token stop = {}) {
 }
 
 /// The same within a time: an empty Attempt when it is busy for that long.
-template <class Lock>
+template <ExclusiveLock Lock>
 auto acquiring_within(Lock& lock, Wait patience, std::stop_token stop = {}) {
     auto start = [&lock, patience, stop = std::move(stop)](OnAcquired done) {
         lock.async_try_acquire_for(patience, std::move(done), stop);

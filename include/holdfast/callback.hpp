@@ -13,7 +13,8 @@ class Callback;
 
 /// A function to be called later, at most as often as its owner likes. Move-only, so that it can
 /// carry what cannot be copied (a Hold, a completion handler). A small one is kept inside, without
-/// an allocation. Calling an empty one is a programmer's error. Not safe to use from two threads at
+/// an allocation. Made of what is empty itself (a std::function, a null pointer) it is empty.
+/// Calling an empty one is a programmer's error. Not safe to use from two threads at
 /// once.
 template <class... Arguments>
 class Callback<void(Arguments...)> {
@@ -25,6 +26,9 @@ public:
                  std::invocable<std::remove_cvref_t<Function>&, Arguments...>)
     Callback(Function&& function) {
         using Given = std::remove_cvref_t<Function>;
+        if constexpr (can_be_empty<Given>) {
+            if (function == nullptr) return;
+        }
         if constexpr (fits<Given>) {
             ::new (static_cast<void*>(room_)) Given(std::forward<Function>(function));
             body_ = &Inside<Given>::body;
@@ -84,6 +88,12 @@ private:
         static void destroy(std::byte* room) noexcept { delete Pointer::in(room); }
         static constexpr Body body{call, Inside<Function*>::move, destroy};
     };
+
+    /// One without captures has a null to compare with too, as the pointer that it becomes.
+    template <class Function>
+    static constexpr bool can_be_empty = std::is_pointer_v<Function> ||
+                                         (std::is_constructible_v<Function, std::nullptr_t> &&
+                                          requires(const Function& one) { one == nullptr; });
 
     static constexpr std::size_t room_size = 6 * sizeof(void*);
     template <class Function>

@@ -43,7 +43,9 @@ using OnReleased = Callback<void(Released)>;
 /// Its destructor waits for the store's answer; but not where one must not wait, on a thread of
 /// the library, and never when the hold was acquired asynchronously. Then it is given back as by
 /// async_release(), and the end of the client gives it half a second.
-/// Threads: the const members may be called from any thread while another one releases.
+/// Giving back never throws: where it finds no memory to ask the store with, the program ends. So
+/// it is with lengthen(). Threads: the const members may be called from any thread while another
+/// one releases.
 class HOLDFAST_EXPORT Hold {
 public:
     Hold() noexcept = default;
@@ -68,7 +70,8 @@ public:
     std::chrono::nanoseconds remaining() const noexcept;
     /// Fires before the lease runs out while the process is scheduled, else as soon as it runs
     /// again. Its callbacks run on the client's callback thread, never on the renewing one. Asked
-    /// for in a forked child it is stopped; a token from before the fork never fires there.
+    /// for in a forked child it is stopped; a token from before the fork never fires there. Of a
+    /// Hold that holds nothing it is stopped, too.
     std::stop_token lost() const noexcept;
     Loss loss() const noexcept;
 
@@ -110,8 +113,9 @@ public:
     bool has_value() const& noexcept { return hold_.has_value(); }
     bool has_value() const&& = delete;
 
-    Hold* operator->() noexcept { return &*hold_; }
-    const Hold* operator->() const noexcept { return &*hold_; }
+    Hold* operator->() & noexcept { return &*hold_; }
+    const Hold* operator->() const& noexcept { return &*hold_; }
+    const Hold* operator->() const&& = delete;
     Hold& operator*() & noexcept { return *hold_; }
     const Hold& operator*() const& noexcept { return *hold_; }
     Hold&& operator*() && noexcept { return std::move(*hold_); }

@@ -31,7 +31,8 @@ private:
         const std::chrono::duration<Rep, Period>& wait) {
         constexpr std::chrono::hours century{24 * 365 * 100};
         constexpr std::chrono::duration<double> limit = century;
-        if (wait < wait.zero()) return std::chrono::nanoseconds{-1};
+        // Nor is what is no number a time.
+        if (!(wait >= wait.zero())) return std::chrono::nanoseconds{-1};
         if (std::chrono::duration<double>(wait) >= limit) return century;
         return std::chrono::ceil<std::chrono::nanoseconds>(wait);
     }

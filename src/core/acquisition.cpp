@@ -136,12 +136,14 @@ Acquisition::Action Acquisition::now_standing(const Standing& standing) {
 
 Acquisition::Action Acquisition::wait(std::optional<std::chrono::nanoseconds> look_again) {
     if (give_up_as_ != End::none) return finish(give_up_as_);
+    // No look is put off by what is heard after it.
+    if (!look_again || (look_again_ && *look_again_ < *look_again)) look_again = look_again_;
+    look_again_.reset();
     if (moved_meanwhile_) {
         look_again_ = look_again;
         return look_at(*std::exchange(moved_meanwhile_, std::nullopt));
     }
-    const auto earlier = std::exchange(look_again_, std::nullopt);
-    return {.what = Do::wait, .look_again = look_again ? look_again : earlier};
+    return {.what = Do::wait, .look_again = look_again};
 }
 
 Acquisition::Action Acquisition::on(const Moved& event) {
@@ -173,11 +175,14 @@ Acquisition::Action Acquisition::on(const TimeUp&) {
 Acquisition::Action Acquisition::on(const Stopped&) {
     return give_up(End::stopped);
 }
+Acquisition::Action Acquisition::on(const Unanswered&) {
+    return finish(End::stopped);
+}
 
 Acquisition::Action Acquisition::give_up(End end) {
     if (!answer_due_) return finish(end);
     // The answer under way may still be the admission.
-    give_up_as_ = end;
+    if (give_up_as_ != End::stopped) give_up_as_ = end;
     return {.what = Do::pass};
 }
 

@@ -49,8 +49,10 @@ public:
     };
     struct TimeUp {};
     struct Stopped {};
-    using Event =
-        std::variant<Started, Entered, Asked, Claimed, Moved, Renewed, Overdue, TimeUp, Stopped>;
+    /// Whoever was stopped waits for the answer under way no longer.
+    struct Unanswered {};
+    using Event = std::variant<Started, Entered, Asked, Claimed, Moved, Renewed, Overdue, TimeUp,
+                               Stopped, Unanswered>;
 
     // What to do.
     enum class Do : std::uint8_t {
@@ -118,6 +120,7 @@ private:
     Action on(const Overdue& event);
     Action on(const TimeUp& event);
     Action on(const Stopped& event);
+    Action on(const Unanswered& event);
 
     Action enter_next();
     Action admitted_so_far();

@@ -32,13 +32,24 @@ WaitEnd wait_end(End end) {
     return WaitEnd::failed;
 }
 
+/// Whoever does not is done with the first answer for each.
+bool waits(const Acquisition& machine) {
+    return machine.contenders().front().patience == Patience::wait;
+}
+
+bool is_answer(const Acquisition::Event& event) {
+    return std::holds_alternative<Acquisition::Entered>(event) ||
+           std::holds_alternative<Acquisition::Asked>(event) ||
+           std::holds_alternative<Acquisition::Claimed>(event);
+}
+
 }  // namespace
 
 Contest::Contest(std::shared_ptr<Context> context, Request request)
     : context_(std::move(context)),
       stop_(std::move(request.stop)),
       machine_(std::move(request.contenders), context_->store().capabilities().enter_together),
-      patience_(request.patience),
+      patience_(waits(machine_) ? request.patience : std::nullopt),
       began_(request.began) {}
 
 Contest::Event Contest::beginning() const {
@@ -164,16 +175,38 @@ std::string_view Contest::name_of(std::size_t index) const {
     return context_->name_of(machine_.contenders()[index].resource);
 }
 
+std::optional<std::chrono::nanoseconds> Contest::time_left() const {
+    if (!patience_) return std::nullopt;
+    return std::max(began_ + *patience_ - context_->clock().now(),
+                    std::chrono::nanoseconds::zero());
+}
+
+void Contest::look_at_limits() {
+    if (stop_.stop_requested()) {
+        resume(Acquisition::Stopped{});
+    } else if (time_left() == std::chrono::nanoseconds::zero()) {
+        resume(Acquisition::TimeUp{});
+    }
+}
+
+void Contest::hear_of_limits() {
+    if (std::exchange(hears_of_limits_, true)) return;
+    if (stop_.stop_possible()) stop_callback_.emplace(stop_, PostStop{this});
+    if (patience_) at(began_ + *patience_, Acquisition::TimeUp{}, time_up_);
+}
+
+void Contest::await_last_answer() {
+    if (last_answer_ != 0) return;
+    at(context_->clock().now() + patience_once_stopped, Acquisition::Unanswered{}, last_answer_);
+}
+
 void Contest::begin_waiting(std::optional<std::chrono::nanoseconds> look_again) {
     const bool first = !watched_index_;
     watch_current();
-    if (first) {
-        if (stop_.stop_possible()) stop_callback_.emplace(stop_, PostStop{this});
-        if (patience_) at(began_ + *patience_, Acquisition::TimeUp{}, time_up_);
-        if (auto* observer = context_->observer()) {
-            told_waiting_ = machine_.waiting_index();
-            observer->waiting(name_of(*told_waiting_));
-        }
+    hear_of_limits();
+    if (auto* observer = context_->observer(); observer && first) {
+        told_waiting_ = machine_.waiting_index();
+        observer->waiting(name_of(*told_waiting_));
     }
     if (look_again) look_at(context_->clock().now() + *look_again);
 }
@@ -223,8 +256,9 @@ void Contest::at(Moment moment, Event event, Alarm::Timer& timer) {
 void Contest::tidy_up() {
     stop_callback_.reset();
     watch_.reset();
-    if (time_up_ != 0) context_->renewing().cancel(time_up_);
-    if (look_again_ != 0) context_->renewing().cancel(look_again_);
+    for (const Alarm::Timer timer : {time_up_, last_answer_, look_again_}) {
+        if (timer != 0) context_->renewing().cancel(timer);
+    }
 }
 
 void Contest::keep_no_more() {
@@ -253,11 +287,15 @@ Outcome Contest::finish(Leave leave) {
             .contenders = machine_.take_contenders()};
 }
 
+void Contest::take_out(std::span<const Ticket> tickets) {
+    for (const Ticket& ticket : tickets) context_->take_out(ticket, lease());
+}
+
 void Contest::abandon() {
     tidy_up();
     end_wait();
     keep_no_more();
-    for (const Ticket& ticket : machine_.leftovers()) context_->take_out(ticket, lease());
+    take_out(machine_.leftovers());
 }
 
 Outcome Contest::admitted() {
@@ -280,7 +318,9 @@ public:
 
     Outcome run() {
         try {
-            if (!stop_.stop_requested()) context_->await_departures(contenders(), patience());
+            if (!stop_.stop_requested()) {
+                context_->await_departures(contenders(), time_left(), stop_);
+            }
             return drive();
         } catch (...) {
             // Out of memory, or of threads: what may be in line must not stay there.
@@ -305,8 +345,7 @@ private:
                     break;
                 default:
                     event = answer_to(action);
-                    // What the answer brings is looked at in the knowledge of that.
-                    if (stop_.stop_requested()) resume(Acquisition::Stopped{});
+                    look_at_limits();
             }
         }
     }
@@ -335,14 +374,10 @@ private:
     }
 
     void leave(std::span<const Ticket> tickets) {
-        const bool silent = how_it_ended() == End::failed || how_it_ended() == End::put_out;
-        if (!silent) {
-            const auto patience = how_it_ended() == End::stopped ? patience_once_stopped : lease();
-            context_->give_back(tickets, lease(), context_->clock().now() + patience);
-            return;
-        }
         // A caller who is to hear of a failure need not wait for another one.
-        for (const Ticket& ticket : tickets) context_->take_out(ticket, lease());
+        if (is_store_silent()) return take_out(tickets);
+        const auto patience = how_it_ended() == End::stopped ? patience_once_stopped : lease();
+        context_->give_back(tickets, lease(), context_->clock().now() + patience);
     }
 
     Wire::Waiter waiter_;
@@ -354,8 +389,21 @@ public:
         : Contest(std::move(context), std::move(request)), done_(std::move(done)) {}
 
     void start() {
-        under_way_ = shared_from_this();
-        context_->after_departures(contenders(), [this] { post(beginning()); });
+        const auto self = under_way_ = shared_from_this();
+        // What comes in meanwhile is looked at afterwards.
+        running_ = true;
+        try {
+            // What departs does not keep it: it may end before.
+            context_->after_departures(contenders(), [weak = weak_from_this(), this] {
+                if (const auto still_there = weak.lock()) post(beginning());
+            });
+            hear_of_limits();
+        } catch (...) {
+            under_way_.reset();
+            abandon();
+            throw;
+        }
+        run();
     }
 
 private:
@@ -368,6 +416,10 @@ private:
             if (std::exchange(running_, true)) return;
         }
         const auto self = shared_from_this();
+        run();
+    }
+
+    void run() {
         for (;;) {
             while (auto event = take_event()) step_or_fall(*std::move(event));
             const std::lock_guard guard(mutex_);
@@ -390,12 +442,19 @@ private:
     /// Out of memory, or of threads: what may be in line must not stay there.
     void fall(const std::exception& error) {
         interest_.reset();
-        abandon();
+        try {
+            abandon();
+        } catch (const std::exception&) {
+            // What is left in line goes with its lease. Whoever waits hears of the end all the
+            // same.
+        }
         deliver({.end = End::failed,
                  .failure = Failure{errc::unreachable, Effect::unknown, error.what()}});
     }
 
     void step(Event event) {
+        if (is_answer(event)) look_at_limits();
+        const bool is_stopped = std::holds_alternative<Acquisition::Stopped>(event);
         const Action action = resume(std::move(event));
         switch (action.what) {
             case Do::finish:
@@ -406,21 +465,35 @@ private:
                 begin_waiting(action.look_again);
                 break;
             case Do::pass:
+                if (is_stopped) await_last_answer();
                 break;
             default:
                 perform(action, [this](auto pending, auto to_event) {
                     std::move(pending).then(
                         [this, self = shared_from_this(), to_event](auto result) {
-                            post(to_event(std::move(result)));
+                            take_in(std::move(result), to_event);
                         });
                 });
         }
     }
 
+    template <class Answer, class ToEvent>
+    void take_in(Answer result, ToEvent to_event) {
+        try {
+            post(to_event(std::move(result)));
+        } catch (const std::exception& error) {
+            // Out of memory: as if it had not come.
+            post(Acquisition::Overdue{error.what()});
+        }
+    }
+
     void end() {
         interest_.reset();
-        Outcome outcome =
-            finish([this](const auto& tickets) { context_->send_off(tickets, lease()); });
+        Outcome outcome = finish([this](const auto& tickets) {
+            // What may not be heard must not keep whoever comes again from the store.
+            if (is_store_silent()) return take_out(tickets);
+            context_->send_off(tickets, lease());
+        });
         if (outcome.hold) outcome.hold->let_nobody_wait();
         deliver(std::move(outcome));
     }

@@ -58,6 +58,13 @@ protected:
     /// The first one. Whoever is stopped before it begins asks the store for nothing.
     Event beginning() const;
     Action resume(Event event) { return machine_.resume(std::move(event)); }
+    /// That it was stopped, or its time is up, before what an answer brings is looked at: that
+    /// goes no further then.
+    void look_at_limits();
+    /// From now on it hears that it is stopped, or its time is up.
+    void hear_of_limits();
+    /// Once it was stopped: waits for the answer under way for as long as that is worth.
+    void await_last_answer();
     /// Asks the store for what the action wants. `consume(pending, to_event)` awaits the answer in
     /// the driver's way and turns it into the next event.
     template <class Consume>
@@ -74,8 +81,16 @@ protected:
 
     std::span<const Contender> contenders() const { return machine_.contenders(); }
     std::chrono::milliseconds lease() const { return machine_.contenders().front().lease; }
-    std::optional<std::chrono::nanoseconds> patience() const { return patience_; }
+    /// Until its time is up; unset: it has none.
+    std::optional<std::chrono::nanoseconds> time_left() const;
     Acquisition::End how_it_ended() const { return machine_.end(); }
+    /// Whether it ended because the store was not heard of, or knows of another past.
+    bool is_store_silent() const {
+        return how_it_ended() == Acquisition::End::failed ||
+               how_it_ended() == Acquisition::End::put_out;
+    }
+    /// In the background.
+    void take_out(std::span<const Ticket> tickets);
 
     const std::shared_ptr<Context> context_;
     const std::stop_token stop_;
@@ -103,7 +118,7 @@ private:
     Outcome admitted();
 
     Acquisition machine_;
-    const std::optional<std::chrono::nanoseconds> patience_;
+    const std::optional<std::chrono::nanoseconds> patience_;  ///< of one that waits
     const Moment began_;
     std::shared_ptr<HoldState> hold_;
     std::vector<std::shared_ptr<Kept>> kept_;  ///< one for each contender
@@ -119,7 +134,9 @@ private:
     std::unique_ptr<Watch> watch_;
     std::optional<std::size_t> told_waiting_;  ///< for which contender the observer heard it
     std::optional<std::size_t> watched_index_;
+    bool hears_of_limits_ = false;
     Alarm::Timer time_up_ = 0;
+    Alarm::Timer last_answer_ = 0;
     Alarm::Timer look_again_ = 0;
 };
 

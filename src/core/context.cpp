@@ -230,6 +230,19 @@ void Context::refuse_inherited(std::string_view name) const {
                                      "parent; connect() again in the child");
 }
 
+namespace {
+
+/// Whoever waits does the store's work meanwhile, and may throw what is another's.
+Result<Standing> answer_by(Moment until, Pending<Standing> pending) {
+    try {
+        return std::move(pending).get(until);
+    } catch (const std::exception&) {
+        return Failure{};
+    }
+}
+
+}  // namespace
+
 Released Context::give_back(std::span<const Ticket> tickets, std::chrono::milliseconds lease,
                             Moment until) {
     std::vector<Pending<Standing>> answers;
@@ -244,8 +257,8 @@ Released Context::give_back(std::span<const Ticket> tickets, std::chrono::millis
     }
     auto how = Released::in_time;
     for (std::size_t i = 0; i < tickets.size(); ++i) {
-        const auto answer =
-            i < answers.size() ? std::move(answers[i]).get(until) : Result<Standing>(Failure{});
+        const auto answer = i < answers.size() ? answer_by(until, std::move(answers[i]))
+                                               : Result<Standing>(Failure{});
         if (!answer.ok()) take_out(tickets[i], lease);
         how = std::max(how, how_it_went(answer));
     }
@@ -254,11 +267,14 @@ Released Context::give_back(std::span<const Ticket> tickets, std::chrono::millis
 
 /// A contender that is taken out in the background.
 struct Context::CleanUp {
-    CleanUp(std::weak_ptr<Context> in, Ticket whom, Moment until, OnGone on_gone)
-        : context(std::move(in)),
+    CleanUp(Context& in, Ticket whom, Moment until, OnGone on_gone)
+        : context(in.weak_from_this()),
           ticket(std::move(whom)),
           give_up(until),
-          told(std::move(on_gone)) {}
+          told(std::move(on_gone)) {
+        const std::lock_guard guard(in.clean_ups_mutex_);
+        ++in.clean_ups_;
+    }
     ~CleanUp() {
         const auto alive = context.lock();
         if (!alive) return;
@@ -282,12 +298,7 @@ struct Context::CleanUp {
 void Context::take_out(const Ticket& ticket, std::chrono::milliseconds lease, OnGone told) {
     // Past this the lease itself has ended, and a request cannot be that late.
     const Moment give_up = clock().now() + 2 * lease + 10s;
-    {
-        const std::lock_guard guard(clean_ups_mutex_);
-        ++clean_ups_;
-    }
-    const auto clean_up =
-        std::make_shared<CleanUp>(shared_from_this(), ticket, give_up, std::move(told));
+    const auto clean_up = std::make_shared<CleanUp>(*this, ticket, give_up, std::move(told));
     if (!store().may_block()) return try_take_out(clean_up);
     // Whoever asks for it does not wait, whatever the store does.
     renewing().post([clean_up] {
@@ -330,10 +341,14 @@ class Context::Leaving {
 public:
     Leaving(std::weak_ptr<Context> context, std::string resource)
         : context_(std::move(context)), resource_(std::move(resource)) {
-        if (const auto context_now = context_.lock()) context_now->departing_.begins(resource_);
+        if (const auto context_now = context_.lock()) {
+            number_ = context_now->departing_.begins(resource_);
+        }
     }
     ~Leaving() {
-        if (const auto context_now = context_.lock()) context_now->departing_.is_over(resource_);
+        if (const auto context_now = context_.lock()) {
+            context_now->departing_.is_over(resource_, number_);
+        }
     }
     Leaving(const Leaving&) = delete;
     Leaving& operator=(const Leaving&) = delete;
@@ -341,6 +356,7 @@ public:
 private:
     const std::weak_ptr<Context> context_;
     const std::string resource_;
+    std::uint64_t number_ = 0;
 };
 
 Context::OnGone Context::told_in_order(const Ticket& ticket, OnGone told) {
@@ -356,9 +372,10 @@ void Context::after_departures(std::span<const Contender> contenders, Callback<v
 }
 
 void Context::await_departures(std::span<const Contender> contenders,
-                               std::optional<std::chrono::nanoseconds> patience) {
+                               std::optional<std::chrono::nanoseconds> left,
+                               const std::stop_token& stop) {
     const auto at_most = std::chrono::nanoseconds{patience_for_departures};
-    departing_.await(contenders, std::min(at_most, patience.value_or(at_most)));
+    departing_.await(contenders, store().wire(), std::min(at_most, left.value_or(at_most)), stop);
 }
 
 void Context::report(const Failure& failure) {

@@ -88,10 +88,12 @@ public:
     /// answered or nothing of it can be left. The first answer is told.
     void take_out(const Ticket& ticket, std::chrono::milliseconds lease, OnGone told = {});
     /// Where what was sent off may be passed by what is asked for next: those of these names.
-    /// Calls back, or returns, once it is answered; at once where nothing is on its way.
+    /// Calls back, or returns, once it is answered; at once where nothing is on its way. Whoever
+    /// waits does so for the time that is left, until it is stopped, and never for long.
     void after_departures(std::span<const Contender> contenders, Callback<void()> go);
     void await_departures(std::span<const Contender> contenders,
-                          std::optional<std::chrono::nanoseconds> patience);
+                          std::optional<std::chrono::nanoseconds> left,
+                          const std::stop_token& stop);
     /// Whether none is left that takes contenders out in the background.
     bool await_clean_ups(std::chrono::milliseconds at_most);
     /// Asks the threads to end, and does not wait.

@@ -1,40 +1,37 @@
 #include "core/departing.hpp"
 
 #include <algorithm>
-#include <future>
 #include <memory>
 #include <utility>
 
-#include "port/wire.hpp"
-
 namespace holdfast::inline v0::core {
 
-void Departing::begins(const std::string& resource) {
+std::uint64_t Departing::begins(const std::string& resource) {
     const std::lock_guard guard(mutex_);
-    ++leaving_[resource];
+    leaving_.emplace(resource, last_ + 1);
     ++under_way_;
+    return ++last_;
 }
 
-void Departing::is_over(const std::string& resource) {
+void Departing::is_over(const std::string& resource, std::uint64_t number) {
     std::list<Waiting> freed;
     {
         const std::lock_guard guard(mutex_);
-        const auto found = leaving_.find(resource);
-        if (found == leaving_.end()) return;
+        if (leaving_.erase({resource, number}) == 0) return;
         --under_way_;
-        if (--found->second > 0) return;
-        leaving_.erase(found);
         for (auto next = waiting_.begin(); next != waiting_.end();) {
             const auto one = next++;
-            if (!is_among(one->resources)) freed.splice(freed.end(), waiting_, one);
+            if (!is_among(one->resources, one->last)) freed.splice(freed.end(), waiting_, one);
         }
     }
     for (const Waiting& one : freed) one.go();
 }
 
-bool Departing::is_among(const std::vector<std::string>& resources) const {
-    return std::ranges::any_of(resources,
-                               [this](const auto& one) { return leaving_.contains(one); });
+bool Departing::is_among(const std::vector<std::string>& resources, std::uint64_t last) const {
+    return std::ranges::any_of(resources, [this, last](const auto& one) {
+        const auto earliest = leaving_.lower_bound({one, 0});
+        return earliest != leaving_.end() && earliest->first == one && earliest->second <= last;
+    });
 }
 
 void Departing::after(std::span<const Contender> contenders, Callback<void()> go) {
@@ -42,22 +39,23 @@ void Departing::after(std::span<const Contender> contenders, Callback<void()> go
         const std::lock_guard guard(mutex_);
         std::vector<std::string> resources;
         for (const Contender& one : contenders) resources.push_back(one.resource);
-        if (is_among(resources)) {
-            waiting_.push_back({std::move(resources), std::move(go)});
+        if (is_among(resources, last_)) {
+            waiting_.push_back({std::move(resources), last_, std::move(go)});
             return;
         }
     }
     go();
 }
 
-void Departing::await(std::span<const Contender> contenders, std::chrono::nanoseconds at_most) {
+void Departing::await(std::span<const Contender> contenders, Wire& wire,
+                      std::chrono::nanoseconds at_most, const std::stop_token& stop) {
     if (is_idle()) return;
-    const auto gone = std::make_shared<std::promise<void>>();
-    const auto answered = gone->get_future();
-    after(contenders, [gone] { gone->set_value(); });
-    if (answered.wait_for(std::chrono::seconds{0}) == std::future_status::ready) return;
+    const auto waiter = std::make_shared<Wire::Waiter>();
+    after(contenders, [waiter, &wire] { wire.signal(*waiter); });
+    if (wire.wait(*waiter, Moment{})) return;
     refuse_inside_callback();
-    static_cast<void>(answered.wait_for(at_most));
+    const std::stop_callback woken(stop, [&] { wire.signal(*waiter); });
+    static_cast<void>(wire.wait(*waiter, BootClock::now() + at_most));
 }
 
 }  // namespace holdfast::inline v0::core

@@ -1,12 +1,20 @@
 #include "core/gate.hpp"
 
+#include <atomic>
+
 namespace holdfast::inline v0::core {
+
+std::uint64_t number_of_this_thread() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    thread_local const std::uint64_t number = ++last;
+    return number;
+}
 
 bool Gate::enter(std::optional<std::chrono::nanoseconds> patience) {
     std::unique_lock lock(mutex_);
     if (closed_ && !wait_turn(lock, patience)) return false;
     closed_ = true;
-    owner_ = std::this_thread::get_id();
+    owner_ = number_of_this_thread();
     return true;
 }
 
@@ -27,7 +35,7 @@ bool Gate::wait_turn(std::unique_lock<std::mutex>& lock,
 
 void Gate::leave() {
     const std::lock_guard guard(mutex_);
-    owner_ = {};
+    owner_ = 0;
     if (line_.empty()) {
         closed_ = false;
         return;
@@ -40,7 +48,7 @@ void Gate::leave() {
 
 bool Gate::mine() const {
     const std::lock_guard guard(mutex_);
-    return owner_ == std::this_thread::get_id();
+    return owner_ == number_of_this_thread();
 }
 
 }  // namespace holdfast::inline v0::core

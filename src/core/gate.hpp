@@ -2,12 +2,16 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 namespace holdfast::inline v0::core {
+
+/// Tells this thread from all others that there are or were: a std::thread::id is given again.
+/// Never 0.
+std::uint64_t number_of_this_thread() noexcept;
 
 /// Where threads that share one lock object queue before they ask the store, in order: one
 /// contender of a process is enough, and a hand-over inside it needs no store.
@@ -30,7 +34,7 @@ private:
 
     mutable std::mutex mutex_;
     bool closed_ = false;
-    std::thread::id owner_;
+    std::uint64_t owner_ = 0;  ///< the number of a thread
     std::deque<Waiting*> line_;
 };
 

@@ -54,24 +54,24 @@ void SharedMutexState::refuse_if_here() {
     if (lock.inherited()) return;
     guarded.refuse_if_mine(lock);
     const std::lock_guard guard(mutex);
-    if (readers.contains(std::this_thread::get_id())) lock.refuse_second_lock();
+    if (readers.contains(number_of_this_thread())) lock.refuse_second_lock();
 }
 
 void SharedMutexState::add_reader(Hold hold) {
     const std::lock_guard guard(mutex);
-    readers.emplace(std::this_thread::get_id(), std::move(hold));
+    readers.emplace(number_of_this_thread(), std::move(hold));
 }
 
 const Hold* SharedMutexState::reader_here() {
     if (lock.inherited()) return nullptr;
     const std::lock_guard guard(mutex);
-    const auto reader = readers.find(std::this_thread::get_id());
+    const auto reader = readers.find(number_of_this_thread());
     return reader == readers.end() ? nullptr : &reader->second;
 }
 
 std::optional<Hold> SharedMutexState::take_reader() {
     const std::lock_guard guard(mutex);
-    auto reader = readers.find(std::this_thread::get_id());
+    auto reader = readers.find(number_of_this_thread());
     if (reader == readers.end()) reader = readers.begin();
     if (reader == readers.end()) return std::nullopt;
     std::optional<Hold> hold(std::move(reader->second));

@@ -7,7 +7,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -74,7 +73,7 @@ public:
     Lock lock;
     Guarded guarded{};
     std::mutex mutex{};
-    std::multimap<std::thread::id, Hold> readers{};
+    std::multimap<std::uint64_t, Hold> readers{};  ///< by the number of the thread
 
     /// Throws Error when this thread has locked it, in whichever way: it would wait for itself.
     void refuse_if_here();

@@ -46,7 +46,7 @@ std::chrono::nanoseconds Hold::remaining() const noexcept {
     return state_ ? state_->remaining() : std::chrono::nanoseconds::zero();
 }
 std::stop_token Hold::lost() const noexcept {
-    return state_ ? state_->lost() : std::stop_token();
+    return state_ ? state_->lost() : core::HoldState::nothing_held();
 }
 Loss Hold::loss() const noexcept {
     return state_ ? state_->loss() : Loss::none;

@@ -67,8 +67,11 @@ void HoldState::lose(Loss why) {
 }
 
 std::stop_token HoldState::lost() const noexcept {
-    if (!inherited()) return lost_.get_token();
     // The parent's tokens fire there. Whoever asks here is told at once.
+    return inherited() ? nothing_held() : lost_.get_token();
+}
+
+std::stop_token HoldState::nothing_held() noexcept {
     static const auto& told = *[] {
         auto* source = new std::stop_source;
         source->request_stop();
@@ -87,16 +90,32 @@ Released HoldState::release() noexcept {
     if (inherited()) return Released::unknown;
     if (must_not_wait()) {
         release_unwaited({});
-        const std::unique_lock lock(release_mutex_, std::try_to_lock);
-        return lock ? released_.value_or(Released::unknown) : Released::unknown;
+        const std::lock_guard guard(release_mutex_);
+        return released_.value_or(Released::unknown);
     }
     std::unique_lock lock(release_mutex_);
-    if (std::exchange(leaving_, true)) return released_.value_or(Released::unknown);
-    released_ = give_back();
-    const Released how = *released_;
+    if (leave_ != Leave::not_yet) {
+        await_leave(lock);
+        return released_.value_or(Released::unknown);
+    }
+    leave_ = Leave::being_waited_for;
     lock.unlock();
+    const Released how = give_back();
+    lock.lock();
+    released_ = how;
+    note_leave_sent(lock);
     if (auto* observer = context_->observer()) observer->released(name_, fences_.front(), how);
     return how;
+}
+
+void HoldState::await_leave(std::unique_lock<std::mutex>& lock) noexcept {
+    leave_is_sent_.wait(lock, [this] { return leave_ == Leave::sent; });
+}
+
+void HoldState::note_leave_sent(std::unique_lock<std::mutex>& lock) noexcept {
+    leave_ = Leave::sent;
+    lock.unlock();
+    leave_is_sent_.notify_all();
 }
 
 void HoldState::let_go() noexcept {
@@ -128,25 +147,32 @@ void HoldState::release_unwaited(OnReleased done) noexcept {
     std::vector<OnReleased> whom;
     if (done) whom.push_back(std::move(done));
     if (inherited()) return tell(std::move(whom), Released::unknown);
-    std::unique_lock lock(release_mutex_, std::try_to_lock);
-    // Another thread gives it back, and may wait for the store.
-    if (!lock) return tell(std::move(whom), Released::unknown);
+    std::unique_lock lock(release_mutex_);
+    // Another thread gives it back, and waits for the store.
+    if (leave_ == Leave::being_waited_for) return tell(std::move(whom), Released::unknown);
+    // What the caller asks for next is to come behind it.
+    if (leave_ == Leave::being_sent && !must_not_wait()) await_leave(lock);
     if (released_) return tell(std::move(whom), *released_);
     // A client that somebody wants to hear of stays until that is told; else its end waits for the
     // leave, and not the leave for its end.
     const bool heard = !whom.empty() || context_->observer() != nullptr;
-    const bool first = !std::exchange(leaving_, true);
+    const bool first = leave_ == Leave::not_yet;
     const auto stay = first ? std::make_shared<Stay>() : stay_.lock();
     if (!stay) return tell(std::move(whom), Released::unknown);
     stay_ = stay;
     if (heard) stay->whose = shared_from_this();
     std::ranges::move(whom, std::back_inserter(to_be_told_));
     if (!first) return;
+    leave_ = Leave::being_sent;
+    // Whoever is told may let it go at once.
+    const auto alive = shared_from_this();
     const auto tickets = stop_keeping();
     lock.unlock();
     context_->send_off(tickets, lease(), [weak = weak_from_this(), stay](Released how) {
         if (const auto self = weak.lock()) self->left(how);
     });
+    lock.lock();
+    note_leave_sent(lock);
 }
 
 void HoldState::left(Released how) {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -33,6 +34,8 @@ public:
     bool held() const noexcept { return remaining() > std::chrono::nanoseconds::zero(); }
     std::chrono::nanoseconds remaining() const noexcept;
     std::stop_token lost() const noexcept;
+    /// What tells of a loss where there is no hold: stopped.
+    static std::stop_token nothing_held() noexcept;
     Loss loss() const noexcept;
     bool lengthen(std::chrono::milliseconds lease) noexcept;
     Released release() noexcept;
@@ -58,6 +61,9 @@ private:
     void lose(Loss why);
     void tell_renewed();
     Released give_back() noexcept;
+    /// Until whoever gives it back has done so.
+    void await_leave(std::unique_lock<std::mutex>& lock) noexcept;
+    void note_leave_sent(std::unique_lock<std::mutex>& lock) noexcept;
     std::vector<Ticket> stop_keeping() noexcept;
     std::chrono::milliseconds lease() const noexcept { return kept_.front()->lease(); }
     void left(Released how);
@@ -71,7 +77,13 @@ private:
     std::stop_source lost_;
     bool waits_ = true;
     std::mutex release_mutex_;
-    bool leaving_ = false;  ///< it was sent, or is being
+    std::condition_variable leave_is_sent_;
+    enum class Leave : std::uint8_t {
+        not_yet,
+        being_sent,        ///< by one who waits for nothing: it is done in a moment
+        being_waited_for,  ///< by one who waits for the answer
+        sent
+    } leave_ = Leave::not_yet;
     std::optional<Released> released_;
     std::vector<OnReleased> to_be_told_;
     std::weak_ptr<Stay> stay_;  ///< once it was sent without waiting

@@ -1,6 +1,7 @@
 #include "core/keeper.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "core/lease.hpp"
@@ -146,9 +147,10 @@ void Keeper::close() {
     closed_ = true;
 }
 
-void Keeper::drop(Kept& kept) {
+Kept::Agenda::node_type Keeper::drop(Kept& kept) {
     if (kept.renewal_) renewals_.erase(*std::exchange(kept.renewal_, std::nullopt));
-    if (kept.deadline_) deadlines_.erase(*std::exchange(kept.deadline_, std::nullopt));
+    if (!kept.deadline_) return {};
+    return deadlines_.extract(*std::exchange(kept.deadline_, std::nullopt));
 }
 
 void Keeper::count_from(Kept& kept, Moment from, std::chrono::milliseconds lease) {
@@ -261,14 +263,18 @@ void Keeper::send(Batch batch) {
         });
 }
 
+struct Keeper::News {
+    std::shared_ptr<KeptListener> listener;
+    Kept& kept;
+    Standing standing;
+    Kept::Agenda::node_type deadline;  ///< of one that is gone
+};
+
 void Keeper::answered(const Batch& batch, Moment sent, std::chrono::milliseconds lease,
                       const Result<std::vector<Standing>>& result) {
-    struct News {
-        std::shared_ptr<KeptListener> listener;
-        const Kept& kept;
-        Standing standing;
-    };
     std::vector<News> news;
+    // Now: what is taken out of the agenda below must be told.
+    news.reserve(batch.size());
     std::optional<Failure> trouble;
     bool again = false;
     {
@@ -279,27 +285,63 @@ void Keeper::answered(const Batch& batch, Moment sent, std::chrono::milliseconds
         again = !failure && !last_failure_.empty();
         last_failure_ = failure ? failure->sentence : std::string();
         if (!trouble) trouble = std::move(failure);
-        for (std::size_t i = 0; i < batch.size(); ++i) {
-            Kept& kept = *batch[i];
-            if (!kept.deadline_) continue;  // forgotten meanwhile
-            if (!result.ok() || is_unanswered(result.value()[i])) {
-                kept.company_ =
-                    std::min(kept.company_,
-                             smaller(batch.size(), result.ok() ? nullptr : &result.failure()));
-                schedule_renewal(kept, batch[i], clock_.now() + renewal_retry(kept.lease_));
-                continue;
-            }
-            kept.company_ = largest_batch;
-            // It was over before this came, and whoever asked was told so: the telling thread is
-            // about to say it, too.
-            if (kept.fence_ && clock_.now() >= kept.valid_until()) continue;
-            const Standing standing = take_answer(batch[i], sent, lease, result.value()[i]);
-            if (auto listener = kept.listener_.lock()) news.push_back({listener, kept, standing});
-        }
+        take_answers(batch, sent, lease, result, news);
     }
+    tell(news);
     if (trouble) renewal_failed_(*trouble);
     if (again && answered_again_) answered_again_();
-    for (const News& one : news) one.listener->renewed(one.kept, one.standing);
+}
+
+/// What throws, for want of memory, is about one of them. That one is renewed no more, so it is
+/// told at its deadline.
+void Keeper::take_answers(const Batch& batch, Moment sent, std::chrono::milliseconds lease,
+                          const Result<std::vector<Standing>>& result, std::vector<News>& news) {
+    const auto take = [&](const std::shared_ptr<Kept>& one, const Standing* answer) {
+        Kept& kept = *one;
+        if (!kept.deadline_) return;  // forgotten meanwhile
+        if (answer == nullptr || is_unanswered(*answer)) {
+            kept.company_ = std::min(
+                kept.company_, smaller(batch.size(), result.ok() ? nullptr : &result.failure()));
+            return schedule_renewal(kept, one, clock_.now() + renewal_retry(kept.lease_));
+        }
+        kept.company_ = largest_batch;
+        // It was over before this came, and whoever asked was told so: the telling thread is about
+        // to say it, too.
+        if (kept.fence_ && clock_.now() >= kept.valid_until()) return;
+        const Standing standing = take_answer(one, sent, lease, *answer);
+        const bool is_gone = standing.state == Standing::State::gone;
+        auto deadline = is_gone ? drop(kept) : Kept::Agenda::node_type();
+        if (auto listener = kept.listener_.lock()) {
+            news.push_back({std::move(listener), kept, standing, std::move(deadline)});
+        }
+    };
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+        try {
+            take(batch[i], result.ok() ? &result.value()[i] : nullptr);
+        } catch (const std::exception&) {
+            continue;
+        }
+    }
+}
+
+/// One who cannot be told, for want of memory say, keeps the news from nobody else. That one is
+/// gone is said again then, by the telling thread.
+void Keeper::tell(std::vector<News>& news) {
+    bool is_put_back = false;
+    for (News& one : news) {
+        try {
+            one.listener->renewed(one.kept, one.standing);
+        } catch (const std::exception&) {
+            if (!one.deadline) continue;
+            const std::lock_guard guard(mutex_);
+            one.deadline.key() = clock_.now();
+            one.kept.deadline_ = deadlines_.insert(std::move(one.deadline));
+            is_put_back = true;
+        }
+    }
+    if (!is_put_back) return;
+    const std::lock_guard guard(mutex_);
+    arm_telling();
 }
 
 std::optional<Failure> Keeper::look_at_clock(Moment sent,
@@ -325,8 +367,9 @@ void Keeper::renew_all_now() {
     arm_renewal();
 }
 
-/// What the answer means to the one that it is about: a hold is kept by `admitted` with its own
-/// fence and ended by everything else, for then the store knows of another past than we do.
+/// What the answer means to the one that it is about (`gone`: drop it): a hold is kept by
+/// `admitted` with its own fence and ended by everything else, for then the store knows of another
+/// past than we do.
 Standing Keeper::take_answer(const std::shared_ptr<Kept>& kept, Moment sent,
                              std::chrono::milliseconds lease, const Standing& standing) {
     using State = Standing::State;
@@ -339,10 +382,7 @@ Standing Keeper::take_answer(const std::shared_ptr<Kept>& kept, Moment sent,
     // Sent before the admission was known, it may have been looked at before it, too: that says
     // nothing of the hold, and the next one decides.
     const bool stale = other && sent < kept->admitted_at_;
-    if (standing.state == State::gone || (other && !stale)) {
-        drop(*kept);
-        return {.state = State::gone};
-    }
+    if (standing.state == State::gone || (other && !stale)) return {.state = State::gone};
     if (!stale) count_from(*kept, standing.counted_from.value_or(sent), lease);
     // Whoever has lengthened it has a moment to stop before it is made short again.
     const auto in_no_hurry = std::max(kept->lease_, std::min(lease, 3 * time_to_stop));

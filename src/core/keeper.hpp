@@ -116,6 +116,10 @@ private:
     void send(Batch batch);
     void answered(const Batch& batch, Moment sent, std::chrono::milliseconds lease,
                   const Result<std::vector<Standing>>& result);
+    struct News;
+    void take_answers(const Batch& batch, Moment sent, std::chrono::milliseconds lease,
+                      const Result<std::vector<Standing>>& result, std::vector<News>& news);
+    void tell(std::vector<News>& news);
     std::optional<Failure> look_at_clock(Moment sent, const Result<std::vector<Standing>>& result);
     void renew_all_now();
     Standing take_answer(const std::shared_ptr<Kept>& kept, Moment sent,
@@ -126,7 +130,8 @@ private:
     void trust_less(const Batch& batch, Moment sent, std::chrono::milliseconds lease);
     bool take_out_of_agenda(std::span<const std::shared_ptr<Kept>> kept);
     void schedule_renewal(Kept& kept, std::shared_ptr<Kept> owned, Moment due);
-    void drop(Kept& kept);
+    /// Its deadline is the caller's then, for one who may have to put it back.
+    Kept::Agenda::node_type drop(Kept& kept);
     void arm_renewal();
     void arm_telling();
     void rearm(Alarm& alarm, const Kept::Agenda& agenda, Moment& armed, Alarm::Timer& timer,

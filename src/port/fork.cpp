@@ -54,7 +54,12 @@ std::uint64_t fork_generation() noexcept {
 ClosedInChild::ClosedInChild(int descriptor) : descriptor_(descriptor) {
     watch_forks();
     const std::lock_guard guard(registry().mutex);
-    registry().descriptors.push_back(descriptor);
+    try {
+        registry().descriptors.push_back(descriptor);
+    } catch (...) {
+        ::close(descriptor);
+        throw;
+    }
 }
 
 ClosedInChild::~ClosedInChild() {

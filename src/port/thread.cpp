@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -53,7 +54,8 @@ Running& running() {
     return instance.get();
 }
 
-thread_local bool is_ours = false;
+/// Of a thread of ours; a forked child's only thread is none, whichever forked it.
+thread_local std::optional<ForkMark> ours;
 
 /// A thread that counts, from before it is made until it has done its work.
 class Counted {
@@ -78,7 +80,7 @@ private:
 }  // namespace
 
 bool on_thread_of_ours() noexcept {
-    return is_ours;
+    return ours && !ours->inherited();
 }
 
 int end_of_program() noexcept {
@@ -89,14 +91,15 @@ void await_threads(std::chrono::milliseconds at_most) noexcept {
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto told = write(end_of_program(), &one, sizeof one);
     std::unique_lock lock(running().mutex);
-    running().fewer.wait_for(lock, at_most, [] { return running().count <= (is_ours ? 1U : 0U); });
+    running().fewer.wait_for(lock, at_most,
+                             [] { return running().count <= (on_thread_of_ours() ? 1U : 0U); });
 }
 
 std::thread start_thread(const char* name, Callback<void()> work) {
     const SignalsBlocked blocked;
     try {
         std::thread thread([counted = Counted(), work = std::move(work)]() mutable {
-            is_ours = true;
+            ours.emplace();
             work();
             work = {};
         });

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -92,6 +93,14 @@ TEST(ACallback, MayBeAnotherObjectsMemberFunction) {
     callback(2);
     callback(3);
     EXPECT_EQ(sum, 5);
+}
+
+TEST(ACallback, OfWhatIsEmptyIsEmpty) {
+    using OfNothing = Callback<void()>;
+    EXPECT_FALSE(OfNothing(std::function<void()>()));
+    EXPECT_FALSE(OfNothing(static_cast<void (*)()>(nullptr)));
+    EXPECT_TRUE(OfNothing(std::function<void()>([] {})));
+    EXPECT_TRUE(OfNothing([] {}));
 }
 
 }  // namespace

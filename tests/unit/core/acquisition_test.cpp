@@ -140,6 +140,26 @@ TEST_F(Script, ALookThatIsDueIsNotForgottenOverAPush) {
     EXPECT_EQ(wait.look_again, std::chrono::seconds{1});
 }
 
+TEST_F(Script, ALookThatIsDueIsNotPutOffByALaterOneThatWasPushed) {
+    auto machine = waiting_for("a");
+    pushed(machine, State::waiting);
+    machine.resume(Acquisition::Moved{{.state = State::waiting, .look_again = 10s}});
+    const auto wait =
+        machine.resume(Acquisition::Asked{Standing{.state = State::waiting, .look_again = 200ms}});
+    EXPECT_EQ(wait.what, Do::wait);
+    EXPECT_EQ(wait.look_again, 200ms);
+}
+
+TEST_F(Script, AStopWaitsForTheAnswerUnderWayUntilItIsToldThatThereIsNone) {
+    auto machine = of({"a"});
+    machine.resume(Acquisition::Started{});
+    EXPECT_EQ(machine.resume(Acquisition::Stopped{}).what, Do::pass);
+    EXPECT_EQ(machine.resume(Acquisition::TimeUp{}).what, Do::pass);
+    EXPECT_EQ(machine.resume(Acquisition::Unanswered{}).what, Do::finish);
+    EXPECT_EQ(machine.end(), End::stopped);
+    EXPECT_EQ(left_in_line(machine), Resources{"a"}) << "perhaps";
+}
+
 TEST_F(Script, AWaiterThatIsGoneIsPutOut) {
     auto machine = waiting_for("a");
     pushed(machine, State::waiting);

@@ -3,6 +3,7 @@
 #include "stores/memory/memory_store.hpp"
 #include "support/client_of_store.hpp"
 #include "support/suite.hpp"
+#include "unit/scarce_memory.hpp"
 
 namespace holdfast::core {
 namespace {
@@ -229,6 +230,101 @@ TEST(AContestOfSeveral, KeepsNothingThatIsAnsweredAfterItsEnd) {
     EXPECT_TRUE(await([&] { return store->others_renewals >= before + 3; }));
     EXPECT_EQ(store->renewals_of_b, 0);
     other->release();
+}
+
+/// Time passes by what a store is asked for.
+class LeapingClock final : public Clock {
+public:
+    Moment now() const noexcept override { return BootClock::now() + ahead.load(); }
+    std::uint64_t wall_microseconds() const noexcept override { return 0; }
+    std::atomic<std::chrono::nanoseconds> ahead{0ns};
+};
+
+class SlowStore final : public test::PassingStore {
+public:
+    explicit SlowStore(std::shared_ptr<LeapingClock> clock)
+        : PassingStore(memory::open_memory(std::string{})), clock_(std::move(clock)) {}
+
+    Pending<std::vector<Entry>> enter(std::span<const Contender> contenders) override {
+        ++enters;
+        clock_->ahead = clock_->ahead.load() + 1min;
+        return inner().enter(contenders);
+    }
+    Capabilities capabilities() const override {
+        auto capabilities = PassingStore::capabilities();
+        capabilities.enter_together = false;
+        return capabilities;
+    }
+
+    std::atomic<int> enters{0};
+
+private:
+    const std::shared_ptr<LeapingClock> clock_;
+};
+
+TEST(AContestOfSeveral, TakesNoFurtherOneWhenItsTimeIsUp) {
+    const auto clock = std::make_shared<LeapingClock>();
+    const auto store = std::make_shared<SlowStore>(clock);
+    const auto context = test::client_of({.store = store, .clock = clock});
+    const auto request = [&] {
+        Request made{.contenders = {}, .patience = 90s};
+        for (const auto* resource : {"a", "b", "c", "d"}) {
+            made.contenders.push_back({.resource = resource,
+                                       .nonce = context->next_nonce(),
+                                       .owner = "somebody",
+                                       .lease = 1h});
+        }
+        return made;
+    };
+    EXPECT_EQ(acquire(context, request()).end, End::busy);
+    EXPECT_EQ(store->enters, 2);
+    std::atomic<End> end{End::none};
+    acquire_async(context, request(), [&](const Outcome& outcome) { end = outcome.end; });
+    EXPECT_TRUE(await([&] { return end == End::busy; }));
+    EXPECT_EQ(store->enters, 4);
+    EXPECT_TRUE(await([&] { return store->inspect({}).get().value().empty(); }));
+}
+
+TEST(AContestWithoutMemory, EndsAllTheSameAndKeepsNoClient) {
+    for (std::size_t number = 1;; ++number) {
+        auto context =
+            test::client_of({.store = memory::open_memory(std::string{}), .goodbye = 0ms});
+        context->make_ready();
+        Request request{.contenders = {{.resource = "a",
+                                        .nonce = context->next_nonce(),
+                                        .owner = "somebody",
+                                        .lease = 10s}}};
+        std::atomic<int> calls{0};
+        test::ScarceMemory scarce(number);
+        const bool has_begun = scarce.run(
+            [&] { acquire_async(context, std::move(request), [&](const Outcome&) { ++calls; }); });
+        EXPECT_TRUE(await([&] { return calls == (has_begun ? 1 : 0); })) << number;
+        const std::weak_ptr<Context> client = std::exchange(context, nullptr);
+        EXPECT_TRUE(await([&] { return client.expired(); })) << number;
+        if (!scarce.has_failed()) break;
+    }
+}
+
+TEST(AContestWithoutMemory, EndsThoughTheAnswerCannotBeTakenIn) {
+    for (std::size_t number = 1;; ++number) {
+        const auto store = std::make_shared<LateStore>();
+        const auto context = test::client_of({.store = store, .goodbye = 0ms});
+        std::atomic<int> calls{0};
+        acquire_async(context,
+                      {.contenders = {{.resource = "b",
+                                       .nonce = context->next_nonce(),
+                                       .owner = "somebody",
+                                       .lease = 10s}}},
+                      [&](const Outcome&) { ++calls; });
+        test::ScarceMemory scarce(number);
+        scarce.run([&] { store->answer(); });
+        // Whoever comes again is answered, too.
+        EXPECT_TRUE(await([&] {
+            store->answer();
+            return calls == 1;
+        })) << number;
+        if (!scarce.has_failed()) break;
+    }
 }
 
 TEST_F(AContest, ANonceIsNeverGivenTwice) {

@@ -1,6 +1,7 @@
 #include "core/departing.hpp"
 
 #include <gtest/gtest.h>
+#include <thread>
 
 namespace holdfast::core {
 namespace {
@@ -22,28 +23,50 @@ TEST(DepartingResources, KeepNobodyWhoAsksForOthers) {
 
 TEST(DepartingResources, LetWhoAsksForThemGoWhenAllOfThemAreAnswered) {
     Departing departing;
-    departing.begins("a");
-    departing.begins("b");
-    departing.begins("b");
+    const auto a = departing.begins("a");
+    const auto b = departing.begins("b");
+    const auto other_b = departing.begins("b");
     int gone = 0;
     const std::vector<Contender> both{of("a"), of("b")};
     departing.after(both, [&] { ++gone; });
-    departing.is_over("a");
-    departing.is_over("b");
+    departing.is_over("a", a);
+    departing.is_over("b", b);
     EXPECT_EQ(gone, 0);
-    departing.is_over("b");
+    departing.is_over("b", other_b);
     EXPECT_EQ(gone, 1);
     departing.after(both, [&] { ++gone; });
     EXPECT_EQ(gone, 2);
 }
 
+TEST(DepartingResources, KeepNobodyWhoAskedBeforeThem) {
+    Departing departing;
+    const auto before = departing.begins("a");
+    bool gone = false;
+    const Contender one = of("a");
+    departing.after({&one, 1}, [&] { gone = true; });
+    departing.begins("a");
+    departing.is_over("a", before);
+    EXPECT_TRUE(gone);
+}
+
 TEST(DepartingResources, KeepAThreadForSoLongAtTheMost) {
+    Departing departing;
+    const auto number = departing.begins("orders");
+    const Contender one = of("orders");
+    Wire wire;
+    departing.await({&one, 1}, wire, std::chrono::milliseconds{20}, {});
+    departing.is_over("orders", number);
+    departing.await({&one, 1}, wire, std::chrono::hours{1}, {});
+}
+
+TEST(DepartingResources, KeepNoThreadThatIsStopped) {
     Departing departing;
     departing.begins("orders");
     const Contender one = of("orders");
-    departing.await({&one, 1}, std::chrono::milliseconds{20});
-    departing.is_over("orders");
-    departing.await({&one, 1}, std::chrono::hours{1});
+    Wire wire;
+    std::stop_source stop;
+    std::jthread stopping([&] { stop.request_stop(); });
+    departing.await({&one, 1}, wire, std::chrono::hours{1}, stop.get_token());
 }
 
 }  // namespace

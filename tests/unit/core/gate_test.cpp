@@ -34,6 +34,23 @@ TEST(AGate, KnowsWhoseTurnItIs) {
     EXPECT_FALSE(gate.mine());
 }
 
+TEST(AGate, TakesNoThreadForAnEarlierOneWhoseIdItHas) {
+    Gate gate;
+    std::thread::id owner;
+    std::jthread([&] {
+        gate.enter(std::nullopt);
+        owner = std::this_thread::get_id();
+    }).join();
+    bool is_given_again = false;
+    for (int i = 0; i < 1000 && !is_given_again; ++i) {
+        std::jthread([&] {
+            is_given_again = std::this_thread::get_id() == owner;
+            EXPECT_FALSE(gate.mine());
+        }).join();
+    }
+    if (!is_given_again) GTEST_SKIP() << "no thread has had the same id";
+}
+
 TEST(AGate, MayBeLeftByAnyThread) {
     Gate gate;
     gate.enter(std::nullopt);

@@ -120,6 +120,42 @@ TEST(AStop, DoesNotWaitForAStoreThatIsSilent) {
     }
 }
 
+/// Whoever waits for its answer does the work of another, which throws.
+class ThrowingStore final : public test::PassingStore {
+public:
+    ThrowingStore() : PassingStore(memory::open_memory(std::string{})) {}
+
+    Pending<Standing> leave(const Ticket&) override {
+        wire_.throws = leaves++ == 0;
+        return never<Standing>();
+    }
+    Wire& wire() override { return wire_; }
+
+    std::atomic<int> leaves{0};
+
+private:
+    class ThrowingWire final : public Wire {
+    public:
+        ~ThrowingWire() override { close(); }
+        std::atomic<bool> throws{false};
+
+    private:
+        void turn(std::optional<Moment> until, Due& due) override {
+            if (throws.exchange(false)) throw std::runtime_error("somebody else's");
+            Wire::turn(until, due);
+        }
+    };
+    ThrowingWire wire_;
+};
+
+TEST(ARelease, IsNotEndedByWhatAnotherThrows) {
+    const auto store = std::make_shared<ThrowingStore>();
+    const auto context = test::client_of({.store = store, .goodbye = 0ms});
+    const auto hold = acquire(context, {.contenders = {somebody(*context, "a", 10s)}}).hold;
+    EXPECT_EQ(hold->release(), Released::unknown);
+    EXPECT_EQ(store->leaves, 2) << "the second in the background";
+}
+
 TEST(AStop, ThatCameBeforeATryTakesNothing) {
     const auto client = connect("memory:");
     std::stop_source stop;

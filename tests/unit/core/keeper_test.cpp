@@ -69,11 +69,13 @@ public:
 
 struct Listener final : KeptListener {
     void renewed(const Kept&, const Standing& standing) override {
+        if (std::exchange(throws_once, false)) throw std::bad_alloc();
         standings.push_back(standing.state);
     }
     void overdue(const Kept&) override { ++overdue_calls; }
     std::vector<State> standings;
     int overdue_calls = 0;
+    bool throws_once = false;
 };
 
 class AKeeper : public testing::Test {
@@ -128,9 +130,12 @@ protected:
     ManualAlarm telling_;
     RenewingStore store_;
     std::vector<std::string> failures_;
+    bool reporting_throws_ = false;
     std::shared_ptr<Keeper> keeper_ = std::make_shared<Keeper>(
-        store_, clock_, renewing_, telling_,
-        [this](const Failure& failure) { failures_.push_back(failure.sentence); });
+        store_, clock_, renewing_, telling_, [this](const Failure& failure) {
+            if (reporting_throws_) throw std::bad_alloc();
+            failures_.push_back(failure.sentence);
+        });
     std::shared_ptr<Listener> listener_ = std::make_shared<Listener>();
 };
 
@@ -549,6 +554,31 @@ TEST_F(AKeeper, NeverTrustsAgainAHoldThatWasOver) {
     EXPECT_EQ(listener_->overdue_calls, 1);
     EXPECT_TRUE(listener_->standings.empty());
     expect_no_more_renewals();
+}
+
+TEST_F(AKeeper, TellsEachOfTheOthersWhenOneCannotBeTold) {
+    const auto first = keep("a");
+    const auto second = keep("b");
+    const auto heir = std::make_shared<Listener>();
+    keeper_->hand_over(*second, heir);
+    listener_->throws_once = true;
+    pass(4s);
+    EXPECT_NO_THROW(store_.renewals[0].answer_all(State::gone));
+    EXPECT_EQ(heir->standings, std::vector{State::gone});
+    EXPECT_TRUE(listener_->standings.empty());
+    pass(0s);
+    EXPECT_EQ(listener_->overdue_calls, 1) << "it hears of it all the same";
+    EXPECT_EQ(heir->overdue_calls, 0);
+    expect_no_more_renewals();
+}
+
+TEST_F(AKeeper, TellsOfALossThoughTheTroubleBesideItCannotBeReported) {
+    const auto gone = keep("a");
+    const auto unheard = keep("b");
+    reporting_throws_ = true;
+    pass(4s);
+    EXPECT_THROW(store_.renewals[0].answer({{.state = State::gone}, unanswered()}), std::bad_alloc);
+    EXPECT_EQ(listener_->standings, std::vector{State::gone});
 }
 
 TEST_F(AKeeper, OutlivesItsListeners) {

@@ -8,6 +8,7 @@
 #include <holdfast/holdfast.hpp>
 
 #include "support/suite.hpp"
+#include "support/temporary_folder.hpp"
 
 /// What a client's threads do to the program that they are in.
 namespace holdfast {
@@ -125,6 +126,21 @@ TEST(ThreadsOfAClient, EndBeforeWhatWasBroughtInAfterTheFirstClient) {
                   return 2;
               }),
               0);
+}
+
+TEST(AForkedChild, OfACallbackWaitsForWhatItGivesBack) {
+    const test::TemporaryFolder folder;
+    const std::string url = "local://" + folder.path().string();
+    auto mutex = connect("memory:").mutex("jobs");
+    std::promise<int> status;
+    mutex.async_acquire([&](const std::exception_ptr&, const Attempt&) {
+        status.set_value(in_child([&] {
+            auto hold_of_its_own = connect(url).mutex("others").acquire();
+            _exit(static_cast<int>(hold_of_its_own.release()));
+            return 1;
+        }));
+    });
+    EXPECT_EQ(status.get_future().get(), static_cast<int>(Released::in_time));
 }
 
 TEST(AForkedChild, IsToldAtOnceThatItHasLostTheHold) {

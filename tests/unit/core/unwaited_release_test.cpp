@@ -1,8 +1,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
+#include <barrier>
 
 #include <holdfast/holdfast.hpp>
 
+#include "core/alarm_thread.hpp"
 #include "core/pursuit.hpp"
 #include "stores/memory/memory_store.hpp"
 #include "support/client_of_store.hpp"
@@ -131,7 +133,7 @@ TEST_F(AnUnwaitedRelease, TellsEachOfManyWhoAskAndSendsOneLeave) {
         }
     }
     EXPECT_TRUE(await([&] { return told == 8; }));
-    EXPECT_GE(in_time, 1);
+    EXPECT_EQ(in_time, 8);
     EXPECT_EQ(store_->leaves, 1);
 }
 
@@ -230,6 +232,144 @@ TEST_F(AnUnwaitedRelease, RacesRenewalsAndLeavesNobodyInLine) {
     EXPECT_TRUE(await([&] { return nobody_is_left(); }));
 }
 
+/// A store whose leaves are answered by another thread.
+class LateStore final : public test::PassingStore {
+public:
+    LateStore() : PassingStore(memory::open_memory(std::string{})) {}
+
+    Pending<Standing> leave(const Ticket& ticket) override {
+        auto flight = std::make_shared<Flight<Standing>>(wire());
+        answering_.post([this, flight, ticket] { flight->complete(inner().leave(ticket).get()); });
+        return Pending<Standing>(flight);
+    }
+
+private:
+    AlarmThread answering_;
+};
+
+TEST(TwoUnwaitedReleases, OfOneHoldAreBothToldHowItWent) {
+    const auto context = test::client_of({.store = std::make_shared<LateStore>()});
+    for (int i = 0; i < 300; ++i) {
+        Hold hold =
+            HoldState::hold(acquire(context, {.contenders = {{.resource = "a",
+                                                              .nonce = context->next_nonce(),
+                                                              .owner = "somebody",
+                                                              .lease = 10s}}})
+                                .hold);
+        std::atomic<int> told{0};
+        std::atomic<int> in_time{0};
+        std::barrier together(2);
+        const auto release = [&] {
+            together.arrive_and_wait();
+            hold.async_release([&](Released how) {
+                if (how == Released::in_time) ++in_time;
+                ++told;
+            });
+        };
+        std::jthread other(release);
+        release();
+        ASSERT_TRUE(await([&] { return told == 2; }));
+        ASSERT_EQ(in_time, 2);
+    }
+}
+
+/// Answers no leave, and no enter, while it is told not to; what is asked next could pass them.
+class HeldBackStore final : public test::PassingStore {
+public:
+    HeldBackStore() : PassingStore(memory::open_memory(std::string{})) {}
+
+    Pending<std::vector<Entry>> enter(std::span<const Contender> contenders) override {
+        ++enters;
+        return holds_enters ? held_back(enters_) : inner().enter(contenders);
+    }
+    Pending<Standing> leave(const Ticket& ticket) override {
+        return holds_leaves ? held_back(leaves_) : inner().leave(ticket);
+    }
+    bool in_order() const noexcept override { return false; }
+
+    /// They, and who waits for them, are owned by each other.
+    void forget() {
+        std::vector<std::shared_ptr<void>> forgotten;
+        const std::lock_guard guard(mutex_);
+        for (auto& one : std::exchange(enters_, {})) forgotten.push_back(std::move(one));
+        for (auto& one : std::exchange(leaves_, {})) forgotten.push_back(std::move(one));
+    }
+
+    std::atomic<bool> holds_enters{false};
+    std::atomic<bool> holds_leaves{false};
+    std::atomic<int> enters{0};
+
+private:
+    template <class T>
+    using Flights = std::vector<std::shared_ptr<Flight<T>>>;
+
+    template <class T>
+    Pending<T> held_back(Flights<T>& flights) {
+        const std::lock_guard guard(mutex_);
+        flights.push_back(std::make_shared<Flight<T>>(wire()));
+        return Pending<T>(flights.back());
+    }
+
+    std::mutex mutex_;
+    Flights<std::vector<Entry>> enters_;
+    Flights<Standing> leaves_;
+};
+
+class AnAsynchronousAcquisition : public testing::Test {
+protected:
+    ~AnAsynchronousAcquisition() override { store_->forget(); }
+
+    Request request() {
+        return {.contenders = {{.resource = "a",
+                                .nonce = context_->next_nonce(),
+                                .owner = "somebody",
+                                .lease = 10s}},
+                .stop = stop_.get_token()};
+    }
+    void begin(Request request) {
+        acquire_async(context_, std::move(request),
+                      [this](const Outcome& outcome) { ended_ = outcome.end; });
+    }
+    bool ends_as(Acquisition::End end) {
+        return await([&] { return ended_ == end; });
+    }
+    void give_back_unanswered() {
+        auto hold = HoldState::hold(acquire(context_, request()).hold);
+        store_->holds_leaves = true;
+        hold.async_release();
+    }
+
+    std::shared_ptr<HeldBackStore> store_ = std::make_shared<HeldBackStore>();
+    std::shared_ptr<Context> context_ = test::client_of({.store = store_, .goodbye = 0ms});
+    std::stop_source stop_;
+    std::atomic<Acquisition::End> ended_{Acquisition::End::none};
+};
+
+TEST_F(AnAsynchronousAcquisition, IsStoppedWhileWhatWasGivenBackBeforeIsNotAnswered) {
+    give_back_unanswered();
+    begin(request());
+    stop_.request_stop();
+    EXPECT_TRUE(ends_as(Acquisition::End::stopped));
+    EXPECT_EQ(store_->enters, 1);
+}
+
+TEST_F(AnAsynchronousAcquisition, EndsInTimeWhileWhatWasGivenBackBeforeIsNotAnswered) {
+    give_back_unanswered();
+    auto impatient = request();
+    impatient.patience = 20ms;
+    begin(std::move(impatient));
+    EXPECT_TRUE(ends_as(Acquisition::End::busy));
+    EXPECT_EQ(store_->enters, 1);
+}
+
+TEST_F(AnAsynchronousAcquisition, IsStoppedWhileTheStoreDoesNotAnswer) {
+    store_->holds_enters = true;
+    begin(request());
+    ASSERT_EQ(store_->enters, 1);
+    stop_.request_stop();
+    EXPECT_TRUE(ends_as(Acquisition::End::stopped));
+}
+
 /// What follows on the same name: by URL, for there it depends on the store.
 class AfterAnUnwaitedRelease : public testing::TestWithParam<std::string> {
 protected:
@@ -266,6 +406,19 @@ TEST_P(AfterAnUnwaitedRelease, WhoeverAsksAndWaitsComesBehindItToo) {
             [&](const std::exception_ptr&, Attempt hold) { made.set_value(std::move(hold)); });
         { const auto hold = made.get_future().get(); }
         ASSERT_TRUE(mutex.try_acquire());
+    }
+}
+
+TEST_P(AfterAnUnwaitedRelease, WhoeverOnlyTriesFindsNothingOfHisOwn) {
+    const auto client = connect(url());
+    auto mutex = client.mutex("orders");
+    for (int i = 0; i < 200; ++i) {
+        std::promise<Attempt> made;
+        mutex.async_acquire(
+            [&](const std::exception_ptr&, Attempt hold) { made.set_value(std::move(hold)); });
+        { const auto hold = made.get_future().get(); }
+        ASSERT_TRUE(mutex.try_lock());
+        mutex.unlock();
     }
 }
 

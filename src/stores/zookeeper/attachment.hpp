@@ -59,8 +59,9 @@ public:
     /// A node that was watched in this session has changed, or ended, or was not there; it is
     /// watched no more. What is told to have ended did so before all that is told later.
     virtual void stirred(std::int64_t session, const std::string& path, Event::What what) = 0;
-    /// A node is watched from now on: what becomes of it is told before what happens later.
-    virtual void watched(const std::string& path) = 0;
+    /// A node is watched in this session from now on: what becomes of it is told before what
+    /// happens later, as far as this session tells it.
+    virtual void watched(std::int64_t session, const std::string& path) = 0;
     /// What becomes of this node may never be told: it is another user's to read.
     virtual void unheard(std::int64_t session, const std::string& path) = 0;
 };

@@ -158,7 +158,7 @@ void ZookeeperWire::watch_answered(Term term, const std::string& path, std::int6
                                    const Reply& reply, std::int64_t session) {
     const auto listener = listener_.lock();
     if (!listener) return;
-    if (reply.ok() && !is_written_since(since, reply)) return listener->watched(path);
+    if (reply.ok() && !is_written_since(since, reply)) return listener->watched(session, path);
     if (reply.refusal == Refusal::no_auth) {
         listener->unheard(session, path);
         return watch_unreadable(term, path);

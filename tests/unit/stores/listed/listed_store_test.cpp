@@ -91,7 +91,7 @@ public:
     bool goes_by_events(const Entrant&) const override { return events_ == Events::trusted; }
     void watch(const Entrant& entrant) override {
         watched = entrant.watched;
-        if (answers_watches) lines.entrants.is_watched(entrant.node);
+        if (answers_watches) lines.entrants.is_watched(entrant.node, entrant.session);
     }
     void unwatch(const std::string& node) override {
         if (on_unwatch) on_unwatch(node);

@@ -14,6 +14,7 @@
 #include <holdfast/callback.hpp>
 
 #include "port/failure.hpp"
+#include "stores/listed/first_exception.hpp"
 #include "stores/net/backoff.hpp"
 #include "stores/net/bell.hpp"
 #include "stores/net/conversation.hpp"
@@ -88,34 +89,22 @@ private:
         bool telling = false;  ///< somebody does, and tells the rest, too
     };
 
-    /// Ends with whoever tells, be it that one who is told throws: others tell the rest.
-    struct Telling {
-        State& state;
-        std::unique_lock<std::mutex>& lock;
-        ~Telling() {
-            if (!lock.owns_lock()) lock.lock();
-            state.telling = false;
-        }
-    };
-
+    /// All of it, also behind one that throws: those who came for the rest have gone, because
+    /// somebody was telling.
     static void tell_all(State& state) {
         std::unique_lock lock(state.mutex);
         if (std::exchange(state.telling, true)) return;
-        const Telling telling{state, lock};
+        listed::FirstException first;
         while (!state.untold.empty()) {
             const auto news = std::move(state.untold.front());
             state.untold.pop_front();
             lock.unlock();
-            try {
-                news();
-            } catch (...) {
-                // The rest is told by those who come for it.
-                lock.lock();
-                state.telling = false;
-                throw;
-            }
+            first.of(news);
             lock.lock();
         }
+        state.telling = false;
+        lock.unlock();
+        first.rethrow();
     }
 
     std::shared_ptr<State> state_ = std::make_shared<State>();

@@ -47,8 +47,6 @@ struct Entrant {
     bool by_list = false;
     /// It was in conflict with the first of its line once, and has stayed.
     bool disagreed = false;
-    /// A copy of the request that made it may still arrive.
-    bool doubted = false;
     /// The change that wrote it last, as far as is known; 0: the one that made it.
     std::int64_t written_at = 0;
     /// A request to bind it to another session may still arrive.

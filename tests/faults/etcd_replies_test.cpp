@@ -154,6 +154,65 @@ TEST_F(EtcdLateRequests, AnEnterOfAWaiterWhoseKeyWasDeletedThatComesLateIsRefuse
     EXPECT_FALSE(await([&] { return keys("orders").size() > 2; }, 1s));
 }
 
+TEST_F(EtcdLateRequests, AnEnterOfOneThatNobodyRenewedThatComesLateIsRefused) {
+    const auto opened = open_store(url_of_both("&connect_timeout=500ms"));
+    Store& store = *opened.store;
+    const auto enter = [&](std::uint8_t number, const std::string& name) {
+        const Contender one{.resource = opened.prefix + name,
+                            .nonce = {.bytes = {std::byte{number}}},
+                            .owner = "it",
+                            .lease = 2s};
+        return store.enter({&one, 1}).get().value().front().ticket;
+    };
+    // Which keeps the lease alive that both came with.
+    const Ticket renewed = enter(1, "other");
+    keep_back(EtcdVerb::enter, 1);
+    const Ticket lapsed = enter(2, "orders");
+    ASSERT_TRUE(are_kept_back());
+    EXPECT_EQ(keys("orders").size(), 1U);
+    EXPECT_TRUE(await([&] {
+        EXPECT_TRUE(store.renew({&renewed, 1}, 2s).get().ok());
+        return guarded("orders");
+    })) << "as soon as it is taken out of line";
+    EXPECT_TRUE(store.leave(lapsed).get().ok()) << "though nobody knows of it any more";
+    let_all_pass();
+    EXPECT_FALSE(is_ghost_seen(1s));
+    EXPECT_TRUE(store.leave(renewed).get().ok());
+}
+
+TEST_F(EtcdLateRequests, ACallIsAskedOfAnotherMemberAlsoWhileAnotherThreadWaitsForLonger) {
+    const Hold first = rival().mutex("orders", {.lease = 60s}).acquire();
+    const auto user = client_of_both("&connect_timeout=500ms");
+    Acquiring waiter(user, "orders", {.lease = 60s});
+    ASSERT_TRUE(await_waiters("orders", 1));
+    EXPECT_FALSE(waiter.is_over(200ms)) << "it reads for all, and sleeps";
+    keep_back(EtcdVerb::enter, 1);
+    const auto start = Clock::now();
+    EXPECT_TRUE(user.mutex("other", {.lease = 60s}).try_lock());
+    EXPECT_LT(Clock::now() - start, 5s);
+    ASSERT_TRUE(are_kept_back());
+}
+
+TEST_F(EtcdReplies, ManyWhoComeIntoOneLineEachHaveTheWholeTimeOfARequest) {
+    constexpr int many = 30;
+    const auto opened = open_store(url_behind("&request_timeout=1s"));
+    Store& store = *opened.store;
+    const Wire::Interest serves = store.wire().interest();
+    proxy_.delay_replies(50ms);
+    std::atomic<int> came_in = 0;
+    std::atomic<int> failed = 0;
+    for (int i = 1; i <= many; ++i) {
+        const Contender one{.resource = opened.prefix + "orders",
+                            .nonce = {.bytes = {std::byte(i)}},
+                            .owner = "it",
+                            .lease = 60s};
+        store.enter({&one, 1}).then(
+            [&](const auto& entered) { ++(entered.ok() ? came_in : failed); });
+    }
+    EXPECT_TRUE(await([&] { return came_in + failed == many; }));
+    EXPECT_EQ(failed, 0);
+}
+
 TEST_F(EtcdLateRequests, ARenewalThatComesLateDoesNotShortenALengthenedLease) {
     const auto user = client_of_both("&connect_timeout=500ms");
     auto hold = user.mutex("orders", {.lease = 15s}).acquire();

@@ -127,6 +127,7 @@ public:
     std::uint64_t route = 0;        ///< who is asked: see Members
     std::size_t member = 0;         ///< which of them that is
     bool cancelled = false;         ///< the present attempt, by us
+    bool torn = false;              ///< something has thrown amid it: nothing more comes of it
     std::set<std::size_t> in_vain;  ///< members, when they were asked last: see is_hopeless()
     bool proved_again = false;      ///< the user, for its sake
 

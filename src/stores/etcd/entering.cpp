@@ -7,6 +7,7 @@
 #include "stores/etcd/protocol.hpp"
 #include "stores/etcd/transactions.hpp"
 #include "stores/listed/awaited.hpp"
+#include "stores/listed/first_exception.hpp"
 #include "stores/listed/note.hpp"
 
 namespace holdfast::inline v0::etcd {
@@ -52,9 +53,20 @@ public:
     void start(Protocol& protocol) {
         for (const Contender& one : contenders_) slots_.push_back(protocol.slots.take(one.nonce));
         if (!waits_alone()) return get_lease(protocol);
-        protocol.single_file.enter(contenders_[0].resource, [self = shared_from_this()] {
-            if (const auto alive = self->protocol_.lock()) self->get_lease(*alive);
-        });
+        protocol.single_file.enter(contenders_[0].resource,
+                                   [self = shared_from_this()](SingleFile::Before before) {
+                                       const auto alive = self->protocol_.lock();
+                                       if (alive) self->go(*alive, before);
+                                   });
+    }
+    ~EnteringByKeys() override {
+        if (is_answered()) return;
+        try {
+            // Something has thrown. Those behind it are not to wait for ever.
+            pass_on(SingleFile::Before::was_not_served);
+        } catch (...) {
+            // The next one passes on in the same way.
+        }
     }
 
 private:
@@ -68,6 +80,16 @@ private:
     /// It is one, and stands in line if it must.
     bool waits_alone() const {
         return contenders_.size() == 1 && contenders_[0].patience == Patience::wait;
+    }
+
+    /// It is its turn: the time of a request begins. But not where nobody answers, or all that
+    /// wait would be told so one after the other.
+    void go(Protocol& protocol, SingleFile::Before before) {
+        is_first_in_file_ = true;
+        if (before == SingleFile::Before::was_served) {
+            deadline_ = BootClock::now() + protocol.cluster().request_timeout;
+        }
+        get_lease(protocol);
     }
 
     void get_lease(Protocol& protocol) {
@@ -303,8 +325,7 @@ private:
                 .node = keys_[index],
                 .session = lease_.id,
                 .fence = static_cast<std::uint64_t>(made_by),
-                .lease_end = sent_ + one.lease,
-                .doubted = repeated_};
+                .lease_end = sent_ + one.lease};
     }
     void add_admitted(Protocol& protocol, std::size_t index, std::int64_t made_by) {
         Entrant own = entrant(index, made_by);
@@ -312,6 +333,7 @@ private:
         add(protocol, std::move(own));
     }
     void add(Protocol& protocol, Entrant own) {
+        if (repeated_) protocol.doubts.add(own.nonce(), lease_.id);
         entries_.push_back(entry_of(own, lease_.counted_from(sent_, own.contender.lease)));
         protocol.lines.entrants.add(std::move(own));
     }
@@ -361,13 +383,26 @@ private:
     }
 
     void complete(Outcome outcome) override {
+        const bool unserved = !outcome.ok() && outcome.failure().code == errc::unreachable;
         if (const auto protocol = protocol_.lock()) {
-            if (waits_alone()) protocol->single_file.is_through(contenders_[0].resource);
             for (std::size_t i = used_slots(outcome); i < contenders_.size(); ++i) {
                 protocol->slots.give_back(contenders_[i].nonce);
             }
         }
-        Entering::complete(std::move(outcome));
+        // Whatever becomes of those behind it, whoever asked is told first.
+        listed::FirstException first;
+        first.of([&] { Entering::complete(std::move(outcome)); });
+        first.of([&] {
+            pass_on(unserved ? SingleFile::Before::was_not_served : SingleFile::Before::was_served);
+        });
+        first.rethrow();
+    }
+
+    void pass_on(SingleFile::Before before) const {
+        const auto protocol = protocol_.lock();
+        if (protocol && is_first_in_file_) {
+            protocol->single_file.is_through(contenders_[0].resource, before);
+        }
     }
 
     /// So many of the contenders have a key, or may have one.
@@ -377,6 +412,7 @@ private:
         return entries.back().standing.state == Standing::State::gone ? 0 : entries.size();
     }
 
+    bool is_first_in_file_ = false;
     std::vector<std::uint64_t> slots_;  ///< one for each
     std::vector<std::string> keys_;     ///< with them, and the lease
     Lease lease_;

@@ -54,15 +54,25 @@ void EtcdWire::turn(std::optional<Moment> until, Due& due) {
         serve(BootClock::now(), due);
         if (!due.empty()) return;
         until = earliest(until);
+        asleep_until_ = until.value_or(Moment::max());
         spent.swap(spent_);
     }
     void* tag = nullptr;
     bool ok = false;
-    if (queue_.AsyncNext(&tag, &ok, in_grpc_time(until)) != grpc::CompletionQueue::GOT_EVENT) {
-        return;
-    }
+    const auto woken = queue_.AsyncNext(&tag, &ok, in_grpc_time(until));
     const Lock lock(mutex_);
+    asleep_until_.reset();
+    if (woken != grpc::CompletionQueue::GOT_EVENT) return;
     static_cast<Arrival*>(tag)->arrived(ok, due);
+}
+
+/// Whether whoever leads is asleep for longer, and is to be woken: at that moment something will be
+/// due. From then on it is awake by then, whatever is answered before: so that not each request has
+/// to wake it.
+bool EtcdWire::oversleeps(Moment moment) {
+    if (!asleep_until_ || *asleep_until_ <= moment) return false;
+    wake_by_ = moment;
+    return true;
 }
 
 /// When the next thing is due by itself.
@@ -71,12 +81,15 @@ std::optional<Moment> EtcdWire::earliest(std::optional<Moment> until) const {
     const auto also = [&](std::optional<Moment> moment) {
         if (moment) first = std::min(first, *moment);
     };
+    also(wake_by_);
     for (const auto& call : under_way_) {
+        if (call->torn) return Moment{};
         if (!call->cancelled) also(std::min(call->deadline, call->sent + patience()));
     }
     for (const auto& call : outbox_) {
         also(call->deadline);
-        if (may_send(*call)) also(members_.next());
+        // Else the user is to be proved first.
+        if (may_send(*call) || !authenticating_) also(members_.next());
     }
     also(keep_alives_.earliest_deadline());
     for (const auto since : {keep_alives_.waiting_since(), watches_.waiting_since()}) {
@@ -93,15 +106,47 @@ std::optional<Moment> EtcdWire::earliest(std::optional<Moment> until) const {
 }
 
 void EtcdWire::serve(Moment now, Due& due) {
+    if (wake_by_ && now >= *wake_by_) wake_by_.reset();
+    give_up_torn(due);
     expire(now, due);
     renew_streams(now);
     if (!outbox_.empty() && now >= members_.next()) send_outbox(now);
 }
 
-void EtcdWire::send_outbox(Moment now) {
-    for (const auto& call : std::exchange(outbox_, {})) {
-        may_send(*call) ? send(call, now) : outbox_.push_back(call);
+/// Some of the outbox. Those that are left when something throws go back.
+class EtcdWire::Taken {
+public:
+    using Calls = std::list<std::shared_ptr<UnaryCall>>;
+    template <class Concerned>
+    Taken(Calls& outbox, Concerned concerned) : outbox_(outbox) {
+        for (auto place = outbox.begin(); place != outbox.end();) {
+            const auto call = place++;
+            if (concerned(**call)) calls_.splice(calls_.end(), outbox, call);
+        }
     }
+    ~Taken() { outbox_.splice(outbox_.begin(), calls_); }
+    Taken(const Taken&) = delete;
+    Taken& operator=(const Taken&) = delete;
+
+    template <class Take>
+    void each(Take take) {
+        for (; !calls_.empty(); calls_.pop_front()) take(calls_.front());
+    }
+
+private:
+    Calls& outbox_;
+    Calls calls_;
+};
+
+template <class Concerned>
+EtcdWire::Taken EtcdWire::take_from_outbox(Concerned concerned) {
+    return Taken(outbox_, concerned);
+}
+
+void EtcdWire::send_outbox(Moment now) {
+    take_from_outbox([this](const UnaryCall& call) {
+        return may_send(call);
+    }).each([&](const auto& call) { send(call, now); });
     if (!outbox_.empty()) authenticate(now);
 }
 
@@ -111,11 +156,9 @@ void EtcdWire::expire(Moment now, Due& due) {
         if (call->cancelled) continue;
         if (call->is_overdue(now) || is_silent(*call, now)) call->cancel();
     }
-    const auto late = std::stable_partition(
-        outbox_.begin(), outbox_.end(), [now](const auto& call) { return !call->is_overdue(now); });
-    const std::vector over(late, outbox_.end());
-    outbox_.erase(late, outbox_.end());
-    for (const auto& call : over) give_up(call, due);
+    take_from_outbox([now](const UnaryCall& call) {
+        return call.is_overdue(now);
+    }).each([&](const auto& call) { give_up(call, due); });
     const auto next = keep_alives_.earliest_deadline();
     if (next && now >= *next) keep_alives_.expire(now, out_of_time(), due);
 }
@@ -147,15 +190,12 @@ void EtcdWire::renew_streams(Moment now) {
 }
 
 void EtcdWire::start(const std::shared_ptr<UnaryCall>& call) {
-    {
-        const Lock lock(mutex_);
-        if (closed_) return;
-        const Moment now = BootClock::now();
-        if (may_send(*call) && now >= members_.next()) return send(call, now);
-        outbox_.push_back(call);
-    }
-    // Whoever leads may be asleep for longer.
-    interrupt();
+    const Lock lock(mutex_);
+    if (closed_) return;
+    const Moment now = BootClock::now();
+    const bool goes_now = may_send(*call) && now >= members_.next();
+    if (!goes_now || oversleeps(std::min(call->deadline, now + patience()))) interrupt();
+    goes_now ? send(call, now) : outbox_.push_back(call);
 }
 
 void EtcdWire::send(const std::shared_ptr<UnaryCall>& call, Moment now) {
@@ -168,7 +208,9 @@ void EtcdWire::send(const std::shared_ptr<UnaryCall>& call, Moment now) {
     call->goes_out(now);
     call->cancelled = false;
     under_way_.insert(call);
+    call->torn = true;
     call->send(members_.channel(), queue_);
+    call->torn = false;
 }
 
 /// A member without a leader says so at once, and ends its streams.
@@ -180,9 +222,27 @@ void EtcdWire::identify(grpc::ClientContext& context) const {
     if (!token_.empty()) context.AddMetadata("token", token_);
 }
 
+/// It stays among those that are under way until it is somewhere else.
 void EtcdWire::attempted(const std::shared_ptr<UnaryCall>& call, Due& due) {
-    under_way_.erase(call);
-    if (closed_) return;
+    if (closed_) {
+        under_way_.erase(call);
+        return;
+    }
+    call->torn = true;
+    judge(call, due);
+    call->torn = false;
+}
+
+void EtcdWire::give_up_torn(Due& due) {
+    for (auto place = under_way_.begin(); place != under_way_.end();) {
+        const auto call = *place++;
+        if (!call->torn) continue;
+        call->lost();
+        give_up(call, due);
+    }
+}
+
+void EtcdWire::judge(const std::shared_ptr<UnaryCall>& call, Due& due) {
     const Moment now = BootClock::now();
     const CallRefusal refusal = refusal_of(call->status);
     if (refusal == CallRefusal::unserved) return unserved(call, now, due);
@@ -195,8 +255,7 @@ void EtcdWire::attempted(const std::shared_ptr<UnaryCall>& call, Due& due) {
         call->proved_again = true;
         call->trouble = failure_of(call->status, cluster_);
         known_ = false;
-        outbox_.push_back(call);
-        return;
+        return send_later(call);
     }
     finish(call, call->refused(failure_of(call->status, cluster_)), due);
 }
@@ -217,8 +276,12 @@ void EtcdWire::unserved(const std::shared_ptr<UnaryCall>& call, Moment now, Due&
     }
     const bool in_vain = call->in_vain.size() >= cluster_.servers.size();
     if (call->is_overdue(now) || in_vain) return give_up(call, due);
-    if (may_send(*call) && now >= members_.next()) return send(call, now);
+    may_send(*call) && now >= members_.next() ? send(call, now) : send_later(call);
+}
+
+void EtcdWire::send_later(const std::shared_ptr<UnaryCall>& call) {
     outbox_.push_back(call);
+    under_way_.erase(call);
 }
 
 /// Because of what the last attempt met; when there was none, or nobody answered, for its time.
@@ -228,8 +291,12 @@ void EtcdWire::give_up(const std::shared_ptr<UnaryCall>& call, Due& due) {
 
 void EtcdWire::finish(const std::shared_ptr<UnaryCall>& call, std::optional<Failure> failure,
                       Due& due) {
+    // What needs memory comes first.
+    net::make_room(due, 1);
+    net::make_room(spent_, 1);
     call->finish(std::move(failure), due);
     spent_.push_back(call);
+    under_way_.erase(call);
 }
 
 /// Its answer is the wire's own: taken at once, for the wire may be gone when callbacks are called.
@@ -247,13 +314,14 @@ private:
 };
 
 void EtcdWire::authenticate(Moment now) {
-    if (std::exchange(authenticating_, true)) return;
+    if (authenticating_) return;
     token_.clear();
     messages::AuthenticateRequest request;
     request.set_name(cluster_.user.name);
     request.set_password(cluster_.user.password);
     send(std::make_shared<UserProof>(*this, now + cluster_.request_timeout, std::move(request)),
          now);
+    authenticating_ = true;
 }
 
 void EtcdWire::authenticated(const AnswerTo<messages::AuthenticateRequest>& answer, Due& due) {
@@ -266,32 +334,24 @@ void EtcdWire::authenticated(const AnswerTo<messages::AuthenticateRequest>& answ
     const Moment now = BootClock::now();
     keep_alives_.refused(now);
     watches_.refused(now);
-    for (const auto& call : std::exchange(outbox_, {})) {
+    take_from_outbox([](const UnaryCall&) { return true; }).each([&](const auto& call) {
         call->trouble = answer.result.failure();
         give_up(call, due);
-    }
+    });
 }
 
 void EtcdWire::keep_alive(std::int64_t lease, KeepAlives::Answered answered) {
-    bool streams = false;
-    {
-        const Lock lock(mutex_);
-        if (closed_) return;
-        keep_alives_.add(lease, default_deadline(), std::move(answered));
-        streams = !keep_alives_.wants_stream();
-    }
-    if (!streams) interrupt();
+    const Lock lock(mutex_);
+    if (closed_) return;
+    keep_alives_.add(lease, default_deadline(), std::move(answered));
+    if (keep_alives_.wants_stream() || oversleeps(BootClock::now() + patience())) interrupt();
 }
 
 void EtcdWire::watch(const std::string& key, Watches::Events events, std::int64_t since) {
-    bool streams = false;
-    {
-        const Lock lock(mutex_);
-        if (closed_) return;
-        watches_.add(key, events, since);
-        streams = !watches_.wants_stream();
-    }
-    if (!streams) interrupt();
+    const Lock lock(mutex_);
+    if (closed_) return;
+    watches_.add(key, events, since);
+    if (watches_.wants_stream() || oversleeps(BootClock::now() + patience())) interrupt();
 }
 
 void EtcdWire::unwatch(const std::string& key) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -74,6 +74,7 @@ private:
         return now >= call.sent + patience();
     }
     std::optional<Moment> earliest(std::optional<Moment> until) const;
+    bool oversleeps(Moment moment);
     void serve(Moment now, Due& due);
     void expire(Moment now, Due& due);
     void renew_streams(Moment now);
@@ -81,11 +82,17 @@ private:
     void start(const std::shared_ptr<UnaryCall>& call);
     void send(const std::shared_ptr<UnaryCall>& call, Moment now);
     void attempted(const std::shared_ptr<UnaryCall>& call, Due& due) override;
+    void judge(const std::shared_ptr<UnaryCall>& call, Due& due);
+    void send_later(const std::shared_ptr<UnaryCall>& call);
+    void give_up_torn(Due& due);
     void unserved(const std::shared_ptr<UnaryCall>& call, Moment now, Due& due);
     void give_up(const std::shared_ptr<UnaryCall>& call, Due& due);
     void finish(const std::shared_ptr<UnaryCall>& call, std::optional<Failure> failure, Due& due);
     Failure out_of_time() const { return timed_out(cluster_.shown(), cluster_.request_timeout); }
 
+    class Taken;
+    template <class Concerned>
+    Taken take_from_outbox(Concerned concerned);
     void send_outbox(Moment now);
     bool may_send() const { return cluster_.user.name.empty() || known_; }
     bool may_send(const UnaryCall& call) const { return may_send() || call.proves_user; }
@@ -104,7 +111,7 @@ private:
     grpc::Alarm alarm_;
 
     std::set<std::shared_ptr<UnaryCall>> under_way_;
-    std::deque<std::shared_ptr<UnaryCall>> outbox_;  ///< to be sent when that is possible
+    std::list<std::shared_ptr<UnaryCall>> outbox_;  ///< to be sent when that is possible
     /// Done with. What freeing them costs is paid while the next one is under way.
     std::vector<std::shared_ptr<UnaryCall>> spent_;
     bool closed_ = false;
@@ -112,6 +119,9 @@ private:
     std::string token_;
     bool known_ = false;  ///< the user was proved, or there is no authority
     bool authenticating_ = false;
+
+    std::optional<Moment> asleep_until_;  ///< whoever leads; nothing: nobody sleeps
+    std::optional<Moment> wake_by_;       ///< because of what was sent while it slept
 
     KeepAlives keep_alives_;
     Watches watches_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "stores/listed/first_exception.hpp"
+
 namespace holdfast::inline v0::etcd {
 
 std::optional<Lease> LeaseBook::find(std::chrono::seconds asked) const {
@@ -44,6 +46,12 @@ std::vector<LeaseBook::Wanted> LeaseBook::take_waiting(std::chrono::seconds aske
     return waiting;
 }
 
+void LeaseBook::tell(const std::vector<Wanted>& waiting, const Result<Lease>& result) {
+    listed::FirstException first;
+    for (const Wanted& wanted : waiting) first.of([&] { wanted(result); });
+    first.rethrow();
+}
+
 void LeaseBook::got(std::chrono::seconds asked, const Lease& lease) {
     std::vector<Wanted> waiting;
     {
@@ -51,7 +59,7 @@ void LeaseBook::got(std::chrono::seconds asked, const Lease& lease) {
         leases_[asked] = lease;
         waiting = take_waiting(asked);
     }
-    for (const Wanted& wanted : waiting) wanted(lease);
+    tell(waiting, lease);
 }
 
 void LeaseBook::failed(std::chrono::seconds asked, const Failure& failure) {
@@ -60,7 +68,7 @@ void LeaseBook::failed(std::chrono::seconds asked, const Failure& failure) {
         const std::lock_guard guard(mutex_);
         waiting = take_waiting(asked);
     }
-    for (const Wanted& wanted : waiting) wanted(failure);
+    tell(waiting, failure);
 }
 
 void LeaseBook::heard(std::int64_t id, Moment sent) {

@@ -82,6 +82,7 @@ public:
     bool forget(std::int64_t id);
 
 private:
+    static void tell(const std::vector<Wanted>& waiting, const Result<Lease>& result);
     std::vector<Wanted> take_waiting(std::chrono::seconds asked);
 
     mutable std::mutex mutex_;

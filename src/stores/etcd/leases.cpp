@@ -123,51 +123,93 @@ void Leases::want(std::chrono::milliseconds lease, const std::string& key, Wante
     want_kept(lease, key, std::move(wanted));
 }
 
+/// Gets a lease for all who wait for it. Should something throw meanwhile, they are told that it
+/// failed: else nobody would get it any more.
+class Leases::Getting {
+public:
+    Getting(Leases& leases, std::chrono::seconds length)
+        : ttl(length), leases_(leases), owner_(leases.owner_) {}
+    ~Getting() {
+        const auto owner = owner_.lock();
+        if (!begun_ || !owner) return;
+        try {
+            leases_.book_.failed(ttl, {errc::unreachable, Effect::none,
+                                       leases_.wire_.cluster().shown() +
+                                           ": this process could not ask for a lease; it may be "
+                                           "out of memory"});
+        } catch (...) {
+            // All of them were told.
+        }
+    }
+
+    /// Whether nobody gets it yet.
+    [[nodiscard]] bool begins(Wanted wanted) {
+        return begun_ = leases_.book_.wait_for(ttl, std::move(wanted));
+    }
+    void got(const Lease& lease) {
+        leases_.book_.got(ttl, lease);
+        begun_ = false;
+    }
+    void failed(const Failure& failure) {
+        leases_.book_.failed(ttl, failure);
+        begun_ = false;
+    }
+
+    const std::chrono::seconds ttl;
+
+private:
+    Leases& leases_;
+    const std::weak_ptr<Owner> owner_;
+    bool begun_ = false;
+};
+
 void Leases::want_kept(std::chrono::milliseconds lease, const std::string& key, Wanted wanted) {
-    const auto ttl = ttl_for(lease);
-    if (book_.wait_for(ttl, std::move(wanted))) get(ttl, key);
+    const auto getting = std::make_shared<Getting>(*this, ttl_for(lease));
+    if (getting->begins(std::move(wanted))) get(getting, key);
 }
 
 void Leases::want_for_guard(Wanted wanted) {
     const auto known = book_.find(guard_lease);
     if (known && BootClock::now() - known->heard_at < guard_time / 2) return wanted(*known);
-    if (book_.wait_for(guard_lease, std::move(wanted))) grant(guard_lease);
+    const auto getting = std::make_shared<Getting>(*this, guard_lease);
+    if (getting->begins(std::move(wanted))) grant(getting);
 }
 
-void Leases::get(std::chrono::seconds ttl, const std::string& key) {
-    const auto known = book_.find(ttl);
-    if (!known) return grant(ttl);
+void Leases::get(const std::shared_ptr<Getting>& getting, const std::string& key) {
+    const auto known = book_.find(getting->ttl);
+    if (!known) return grant(getting);
     if (BootClock::now() >= known->end()) {
         // The servers may still have it, and an enter with it may be on its way.
         wire_.submit(revocation_of(known->id), [](const auto&) {});
         over(known->id);
-        return grant(ttl);
+        return grant(getting);
     }
     messages::TxnRequest look;
     *look.add_success() = read_key(key);
     keep({known->id}, {look}, BootClock::now() + wire_.cluster().request_timeout,
-         [this, ttl](const Result<std::vector<messages::TxnResponse>>& kept) {
-             if (!kept.ok()) return book_.failed(ttl, kept.failure());
-             const auto present = book_.find(ttl);
-             present ? book_.got(ttl, *present) : grant(ttl);
+         [this, getting](const Result<std::vector<messages::TxnResponse>>& kept) {
+             if (!kept.ok()) return getting->failed(kept.failure());
+             const auto present = book_.find(getting->ttl);
+             present ? getting->got(*present) : grant(getting);
          });
 }
 
-void Leases::grant(std::chrono::seconds ttl) {
+void Leases::grant(const std::shared_ptr<Getting>& getting) {
     using Answer = EtcdWire::AnswerTo<messages::LeaseGrantRequest>;
+    const bool for_guard = getting->ttl == guard_lease;
     messages::LeaseGrantRequest request;
-    request.set_ttl(ttl == guard_lease ? guard_time.count() : ttl.count());
-    wire_.submit(std::move(request), while_owned([this, ttl](const Answer& answer) {
+    request.set_ttl(for_guard ? guard_time.count() : getting->ttl.count());
+    wire_.submit(std::move(request), while_owned([getting](const Answer& answer) {
                      if (!answer.result.ok()) {
                          // What it leaves behind is a lease without keys, which ends by itself.
                          Failure failure = answer.result.failure();
                          failure.effect = Effect::none;
-                         return book_.failed(ttl, failure);
+                         return getting->failed(failure);
                      }
                      const auto& granted = answer.result.value();
-                     book_.got(ttl, {.id = granted.id(),
-                                     .ttl = told_as<std::chrono::seconds>(granted.ttl()),
-                                     .heard_at = answer.sent});
+                     getting->got({.id = granted.id(),
+                                   .ttl = told_as<std::chrono::seconds>(granted.ttl()),
+                                   .heard_at = answer.sent});
                  }));
 }
 

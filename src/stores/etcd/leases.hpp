@@ -65,6 +65,7 @@ public:
 
 private:
     class Keeping;
+    class Getting;
 
     /// `told` for an answer, unless the owner is gone by then.
     template <class Told>
@@ -73,8 +74,8 @@ private:
             if (const auto owner = weak.lock()) told(std::move(answer));
         };
     }
-    void get(std::chrono::seconds ttl, const std::string& key);
-    void grant(std::chrono::seconds ttl);
+    void get(const std::shared_ptr<Getting>& getting, const std::string& key);
+    void grant(const std::shared_ptr<Getting>& getting);
 
     EtcdWire& wire_;
     std::weak_ptr<Owner> owner_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "port/sentences.hpp"
@@ -68,60 +69,70 @@ std::vector<Neighbour> with_nonce(const std::vector<Neighbour>& line, const Nonc
     return found;
 }
 
+/// The end of one whose enter was never answered, or not each time: it may have come in, or may
+/// yet.
+struct Unanswered {
+    Ticket ticket;
+    std::optional<Incarnation> place;  ///< of one that is known to have come in
+    LeaveFlight flight;
+
+    void ended(Protocol& protocol, State state) const {
+        protocol.slots.give_back(ticket.nonce);
+        protocol.doubts.settled(ticket.nonce);
+        flight->complete(Standing{.state = state});
+    }
+    /// Whoever asked may not ask again: then it is this client's to end.
+    void failed(Protocol& protocol, const Failure& failure) const {
+        if (place) protocol.lines.remove_later({.incarnation = *place, .nonce = ticket.nonce});
+        flight->complete(failure);
+    }
+};
+
 /// What has come in is in the list, and whatever comes later finds the guard. Should somebody else
 /// end one of them meanwhile, the others are there still, and in the next list. `ended` is how
 /// the one stood that an earlier copy of this has ended.
-void end_found(Protocol& protocol, const Pairs& pairs, const Ticket& ticket,
-               const LeaveFlight& flight, State ended = State::gone) {
-    const std::string start = line_start(ticket.resource);
+void end_found(Protocol& protocol, const Pairs& pairs, const Unanswered& one,
+               State ended = State::gone) {
+    const std::string start = line_start(one.ticket.resource);
     const auto line = line_in(pairs, start);
-    const auto found = with_nonce(line, ticket.nonce);
-    if (found.empty()) {
-        protocol.slots.give_back(ticket.nonce);
-        return flight->complete(Standing{.state = ended});
-    }
+    const auto found = with_nonce(line, one.ticket.nonce);
+    if (found.empty()) return one.ended(protocol, ended);
     const State stood = listed::state_in(line, found.front().node);
     messages::TxnRequest request;
     *request.add_failure() = list(start);
-    for (const Neighbour& one : found) {
-        *request.add_compare() = made_by(one.node, one.order);
-        *request.add_success() = delete_key(one.node);
+    for (const Neighbour& there : found) {
+        *request.add_compare() = made_by(there.node, there.order);
+        *request.add_success() = delete_key(there.node);
     }
-    protocol.submit(std::move(request),
-                    [ticket, stood, ended, flight](Protocol& alive, const Answer& answer) {
-                        if (!answer.result.ok()) return flight->complete(answer.result.failure());
-                        const auto& response = answer.result.value();
-                        if (!response.succeeded()) {
-                            return end_found(alive, response.responses(0).response_range().kvs(),
-                                             ticket, flight, answer.repeated ? stood : ended);
-                        }
-                        alive.slots.give_back(ticket.nonce);
-                        flight->complete(Standing{.state = stood});
-                    });
+    protocol.submit(std::move(request), [one, stood, ended](Protocol& alive, const Answer& answer) {
+        if (!answer.result.ok()) return one.failed(alive, answer.result.failure());
+        const auto& response = answer.result.value();
+        if (response.succeeded()) return one.ended(alive, stood);
+        end_found(alive, response.responses(0).response_range().kvs(), one,
+                  answer.repeated ? stood : ended);
+    });
 }
 
-/// Its enter was never answered, or not each time: it may have come in, or may yet.
-void leave_unanswered(Protocol& protocol, const Ticket& ticket, const LeaveFlight& flight) {
-    protocol.leases.want_for_guard(
-        [weak = protocol.weak_from_this(), ticket, flight](const Result<Lease>& lease) {
-            const auto alive = weak.lock();
-            if (!alive) return;
-            if (!lease.ok()) return flight->complete(lease.failure());
-            messages::TxnRequest request;
-            *request.add_success() =
-                put(guard_of(ticket.resource, ticket.nonce), "holdfast", lease.value().id);
-            *request.add_success() = list(line_start(ticket.resource));
-            const std::int64_t id = lease.value().id;
-            alive->submit(
-                std::move(request), [ticket, id, flight](Protocol& later, const Answer& answer) {
-                    // Whoever asked tries again, with another one.
-                    if (answer.refusal == CallRefusal::lease_not_found)
-                        later.leases.forget_for_guard(id);
-                    if (!answer.result.ok()) return flight->complete(answer.result.failure());
-                    end_found(later, answer.result.value().responses(1).response_range().kvs(),
-                              ticket, flight);
-                });
-        });
+void put_guard(Protocol& protocol, std::int64_t lease, const Unanswered& one) {
+    const Ticket& ticket = one.ticket;
+    messages::TxnRequest request;
+    *request.add_success() = put(guard_of(ticket.resource, ticket.nonce), "holdfast", lease);
+    *request.add_success() = list(line_start(ticket.resource));
+    protocol.submit(std::move(request), [one, lease](Protocol& alive, const Answer& answer) {
+        // The next time with another one.
+        if (answer.refusal == CallRefusal::lease_not_found) alive.leases.forget_for_guard(lease);
+        if (!answer.result.ok()) return one.failed(alive, answer.result.failure());
+        end_found(alive, answer.result.value().responses(1).response_range().kvs(), one);
+    });
+}
+
+void leave_unanswered(Protocol& protocol, const Unanswered& one) {
+    protocol.leases.want_for_guard([weak = protocol.weak_from_this(),
+                                    one](const Result<Lease>& lease) {
+        const auto alive = weak.lock();
+        if (!alive) return;
+        lease.ok() ? put_guard(*alive, lease.value().id, one) : one.failed(*alive, lease.failure());
+    });
 }
 
 }  // namespace
@@ -132,9 +143,9 @@ Pending<Standing> Protocol::leave(const Ticket& ticket) {
     const auto entrant = lines.forget(ticket.nonce);
     // It may have been bound to another lease since.
     if (place && entrant) place->session = entrant->session;
-    const bool may_still_come = ticket.place.empty() || (entrant && entrant->doubted);
+    const bool may_still_come = ticket.place.empty() || doubts.contains(ticket.nonce);
     if (may_still_come) {
-        leave_unanswered(*this, ticket, flight);
+        leave_unanswered(*this, {ticket, place, flight});
     } else if (place && entrant && entrant->admitted) {
         end_hold(*this, *place, ticket.nonce, flight);
     } else if (place) {

@@ -14,17 +14,17 @@ using Done = EtcdWire::AnswerTo<messages::TxnRequest>;
 
 }  // namespace
 
-void SingleFile::enter(const std::string& line, Callback<void()> go) {
+void SingleFile::enter(const std::string& line, Callback<void(Before)> go) {
     {
         const std::lock_guard guard(mutex_);
         const auto [place, free] = waiting_.try_emplace(line);
         if (!free) return place->second.push_back(std::move(go));
     }
-    go();
+    go(Before::was_served);
 }
 
-void SingleFile::is_through(const std::string& line) {
-    Callback<void()> next;
+void SingleFile::is_through(const std::string& line, Before before) {
+    Callback<void(Before)> next;
     {
         const std::lock_guard guard(mutex_);
         const auto found = waiting_.find(line);
@@ -35,7 +35,27 @@ void SingleFile::is_through(const std::string& line) {
         next = std::move(found->second.front());
         found->second.pop_front();
     }
-    next();
+    next(before);
+}
+
+void Doubts::add(const Nonce& nonce, std::int64_t lease) {
+    const std::lock_guard guard(mutex_);
+    leases_.insert_or_assign(nonce, lease);
+}
+
+bool Doubts::contains(const Nonce& nonce) const {
+    const std::lock_guard guard(mutex_);
+    return leases_.contains(nonce);
+}
+
+void Doubts::settled(const Nonce& nonce) {
+    const std::lock_guard guard(mutex_);
+    leases_.erase(nonce);
+}
+
+void Doubts::lease_over(std::int64_t lease) {
+    const std::lock_guard guard(mutex_);
+    std::erase_if(leases_, [lease](const auto& one) { return one.second == lease; });
 }
 
 void Protocol::connect(const std::string& prefix) {
@@ -111,9 +131,9 @@ void Protocol::take_out_behind(const Entrant& entrant, const Neighbour& other,
 }
 
 void Protocol::was_taken_out(const Entrant& entrant) {
-    if (!entrant.doubted) return slots.give_back(entrant.nonce());
+    if (!doubts.contains(entrant.nonce())) return slots.give_back(entrant.nonce());
     // A copy of its enter that still comes is to find a guard.
-    leave({entrant.contender.resource, entrant.nonce(), {}}).then([](const Result<Standing>&) {});
+    take_back(entrant);
 }
 
 void Protocol::take_back(const Entrant& entrant) {
@@ -121,17 +141,35 @@ void Protocol::take_back(const Entrant& entrant) {
 }
 
 bool Protocol::is_over(const Removal& removal) const {
-    return !leases.find_by_id(removal.incarnation.session);
+    return !leases.find_by_id(removal.incarnation.session) && !doubts.contains(removal.nonce);
 }
 
 void Protocol::remove(const Removal& removal) {
+    if (doubts.contains(removal.nonce)) return remove_behind_guard(removal);
     submit(deletion_of(removal.incarnation), [removal](Protocol& alive, const Done& answer) {
-        const bool refused =
-            answer.refusal != CallRefusal::none && answer.refusal != CallRefusal::unserved;
-        if (!answer.result.ok() && !refused) return alive.lines.removal_unanswered(removal);
+        // What is refused for another reason, as for want of time, may be done the next time.
+        const bool denied = answer.refusal == CallRefusal::denied;
+        if (!answer.result.ok() && !denied) return alive.lines.removal_unanswered(removal);
         if (answer.result.ok()) alive.slots.give_back(removal.nonce);
         alive.lines.was_removed(removal);
     });
+}
+
+/// Its enter may have been sent with another lease than that which it was bound to since.
+void Protocol::outlived(const Entrant& entrant) {
+    doubts.contains(entrant.nonce()) ? take_back(entrant) : slots.give_back(entrant.nonce());
+}
+
+/// A copy of its enter that still comes is refused then.
+void Protocol::remove_behind_guard(const Removal& removal) {
+    const auto resource = resource_of(removal.incarnation.node).value_or("");
+    leave({resource, removal.nonce, {}})
+        .then([weak = weak_from_this(), removal](const Result<Standing>& result) {
+            const auto alive = weak.lock();
+            if (!alive) return;
+            result.ok() ? alive->lines.was_removed(removal)
+                        : alive->lines.removal_unanswered(removal);
+        });
 }
 
 void Protocol::look_again(const std::string& key, std::int64_t since) {

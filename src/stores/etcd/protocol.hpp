@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
@@ -28,14 +29,34 @@ using listed::Removal;
 /// Threads: all members may be called from any thread.
 class SingleFile {
 public:
+    /// What became of the one before: whether the members have answered it.
+    enum class Before : std::uint8_t { was_served, was_not_served };
+
     /// Calls `go` when all that came before it are through: at once when there are none.
-    void enter(const std::string& line, Callback<void()> go);
-    void is_through(const std::string& line);
+    void enter(const std::string& line, Callback<void(Before)> go);
+    void is_through(const std::string& line, Before before);
 
 private:
     std::mutex mutex_;
     /// Of lines that somebody is about to come into: those behind it.
-    std::map<std::string, std::list<Callback<void()>>> waiting_;
+    std::map<std::string, std::list<Callback<void(Before)>>> waiting_;
+};
+
+/// The contenders whose enter was sent more than once: a copy of it may still arrive, also when
+/// they have left line, or were taken out of it. Until their end was answered with a guard, or the
+/// lease is over with which it was sent: then that copy is refused. Threads: all members may be
+/// called from any thread.
+class Doubts {
+public:
+    void add(const Nonce& nonce, std::int64_t lease);
+    bool contains(const Nonce& nonce) const;
+    /// A guard is there, and no key.
+    void settled(const Nonce& nonce);
+    void lease_over(std::int64_t lease);
+
+private:
+    mutable std::mutex mutex_;
+    std::map<Nonce, std::int64_t> leases_;  ///< with which each was sent
 };
 
 /// etcd as one client uses it: a key for each contender, bound to the lease for its duration, which
@@ -54,6 +75,7 @@ public:
     Leases leases{wire_};
     SingleFile single_file;
     Slots slots;
+    Doubts doubts;
 
     EtcdWire& wire() override { return wire_; }
     const Cluster& cluster() const { return wire_.cluster(); }
@@ -87,7 +109,10 @@ public:
         lines.stir(key, event);
     }
     void look_again(const std::string& key, std::int64_t since) override;
-    void lease_over(std::int64_t id) override { lines.session_over(id); }
+    void lease_over(std::int64_t id) override {
+        doubts.lease_over(id);
+        lines.session_over(id);
+    }
 
     /// Never: events of different watches are not ordered when a client is slow, one revision can
     /// end two contenders of one lease, and keys are used again.
@@ -99,11 +124,13 @@ public:
                          Callback<void()> is_out) override;
     void was_taken_out(const Entrant& entrant) override;
     void take_back(const Entrant& entrant) override;
-    void outlived(const Entrant& entrant) override { slots.give_back(entrant.nonce()); }
+    void outlived(const Entrant& entrant) override;
     bool is_over(const Removal& removal) const override;
     void remove(const Removal& removal) override;
 
 private:
+    void remove_behind_guard(const Removal& removal);
+
     enum class Depth : std::uint8_t { last_two, whole_line };
     void look(const Entrant& entrant, Depth depth, const std::shared_ptr<Flight<Standing>>& flight);
 

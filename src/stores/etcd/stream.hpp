@@ -95,7 +95,13 @@ private:
     }
     void have_read(bool ok, Due& due) {
         if (!ok) return end();
-        if (!is_given_up()) listener_->received(message_, due);
+        try {
+            if (!is_given_up()) listener_->received(message_, due);
+        } catch (...) {
+            // What it said may be half taken, and nothing more is read here.
+            if (!is_given_up()) listener_->broke({grpc::StatusCode::INTERNAL, "no memory"});
+            throw;
+        }
         read();
     }
 

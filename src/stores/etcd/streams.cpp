@@ -34,7 +34,7 @@ std::optional<Moment> KeepAlives::earliest_deadline() const {
 void KeepAlives::expire(Moment now, const Failure& failure, Due& due) {
     for (Asked& one : asked_) {
         if (!one.answered || now < one.deadline) continue;
-        due.push_back([answered = std::exchange(one.answered, {}), failure] { answered(failure); });
+        tell(one, failure, due);
     }
     if (!stream_) dropped();
 }
@@ -45,13 +45,20 @@ void KeepAlives::received(const messages::LeaseKeepAliveResponse& message, Due& 
         return broke({grpc::StatusCode::INTERNAL, "an answer about another lease"});
     }
     was_served();
-    Asked one = std::move(asked_.front());
-    asked_.pop_front();
-    if (!one.answered) return;
+    Asked& one = asked_.front();
     const Kept kept{.ttl = told_as<std::chrono::seconds>(std::max<std::int64_t>(message.ttl(), 0)),
                     .sent = one.sent,
                     .term = message.header().raft_term()};
-    due.push_back([answered = std::move(one.answered), kept] { answered(kept); });
+    if (one.answered) tell(one, kept, due);
+    asked_.pop_front();
+}
+
+/// Where there is no memory for that, it is as if it was not answered.
+void KeepAlives::tell(Asked& one, const Result<Kept>& result, Due& due) {
+    net::make_room(due, 1);
+    auto told = std::make_unique<Told>(Told{{}, result});
+    told->answered = std::exchange(one.answered, {});
+    due.push_back([told = std::move(told)] { told->answered(std::move(told->result)); });
 }
 
 void Watches::add(const std::string& key, Events events, std::int64_t since) {
@@ -135,10 +142,11 @@ void Watches::received(const messages::WatchResponse& message, Due& due) {
         return event.type() == messages::Event::DELETE;
     });
     const auto what = ended ? listed::NodeEvent::ended : listed::NodeEvent::changed;
-    remove(key);
+    // Only then: should that fail, the next stream tells it once more.
     due.push_back([weak = listener_, key, what] {
         if (const auto listener = weak.lock()) listener->stirred(key, what);
     });
+    remove(key);
 }
 
 void Watches::created(const std::string& key, std::int64_t revision, Due& due) {

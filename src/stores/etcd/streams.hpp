@@ -43,7 +43,12 @@ private:
         Answered answered;  ///< empty: its time was up, and its answer is still to come
         Moment sent{};
     };
+    struct Told {
+        Answered answered;
+        Result<Kept> result;
+    };
     void send(Asked& one);
+    static void tell(Asked& one, const Result<Kept>& result, Due& due);
     bool has_work() const override { return !asked_.empty(); }
     void ask_all() override {
         for (Asked& one : asked_) send(one);

@@ -21,7 +21,19 @@ namespace holdfast::inline v0::listed {
 template <class Server>
 class Entering {
 public:
-    virtual ~Entering() = default;
+    /// Where something has thrown (no memory, say) and nobody goes on with it, whoever asked is
+    /// told all the same.
+    virtual ~Entering() {
+        const auto protocol = protocol_.lock();
+        if (is_answered() || !protocol) return;
+        try {
+            flight_->complete(Failure{errc::unreachable, Effect::unknown,
+                                      protocol->shown() + ": this process could not go on with it; "
+                                                          "it may be out of memory"});
+        } catch (...) {
+            // It was told, and has thrown.
+        }
+    }
 
 protected:
     using Entries = std::vector<Entry>;
@@ -68,7 +80,10 @@ protected:
     virtual void take_out_behind(Server& protocol, const Entrant& entrant,
                                  const Neighbour& other) = 0;
     /// Answers, once.
-    virtual void complete(Outcome outcome) { flight_->complete(std::move(outcome)); }
+    virtual void complete(Outcome outcome) {
+        std::exchange(flight_, nullptr)->complete(std::move(outcome));
+    }
+    bool is_answered() const noexcept { return flight_ == nullptr; }
     /// Nothing of them is in line.
     virtual void finish_gone() { complete(gone()); }
 
@@ -101,7 +116,7 @@ protected:
 
     const std::weak_ptr<Server> protocol_;
     const std::vector<Contender> contenders_;
-    const Moment deadline_;
+    Moment deadline_;
     Moment sent_{};          ///< the last request that made them, or found them
     bool repeated_ = false;  ///< a copy of that may still arrive
     /// What is answered when they are taken out.
@@ -114,7 +129,7 @@ private:
         take_out_behind(protocol, entrant, other);
     }
 
-    const std::shared_ptr<Flight> flight_;
+    std::shared_ptr<Flight> flight_;
     bool disagreed_ = false;  ///< see Entrant
 };
 

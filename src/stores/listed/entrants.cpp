@@ -192,13 +192,13 @@ std::vector<Nonce> Entrants::stir(const std::string& node, NodeEvent event,
     return nonces;
 }
 
-void Entrants::is_watched(const std::string& node) {
+void Entrants::is_watched(const std::string& node, std::int64_t session) {
     const std::lock_guard guard(mutex_);
     const auto found = waiting_for_.find(node);
     if (found == waiting_for_.end()) return;
     for (const Nonce& nonce : found->second) {
         Entrant& entrant = entrants_.at(nonce);
-        if (entrant.node == node) entrant.own_is_watched = true;
+        if (entrant.node == node && entrant.session == session) entrant.own_is_watched = true;
     }
 }
 

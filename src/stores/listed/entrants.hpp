@@ -41,14 +41,12 @@ struct Entrant {
     std::int64_t listed_at = 0;  ///< the change up to which that is known; 0: none
     bool next = false;           ///< the watched one is the only one ahead
     bool its_turn = false;       ///< and has ended
-    /// Its own node is watched, so that its end is told before all that ends later.
+    /// Its own node is watched in its session, so that its end is told before all that ends later.
     bool own_is_watched = false;
     /// Its own node was changed, which may have been its end: no event admits it, a list does.
     bool by_list = false;
     /// It was in conflict with the first of its line once, and has stayed.
     bool disagreed = false;
-    /// A copy of the request that made it may still arrive.
-    bool doubted = false;
     /// The change that wrote it last, as far as is known; 0: the one that made it.
     std::int64_t written_at = 0;
     /// A request to bind it to another session may still arrive.
@@ -108,8 +106,9 @@ public:
     /// it, or with none.
     std::vector<Nonce> stir(const std::string& node, NodeEvent event,
                             std::optional<std::int64_t> session = std::nullopt);
-    /// That node is watched from now on: see Entrant::own_is_watched.
-    void is_watched(const std::string& node);
+    /// That node is watched in that session from now on: see Entrant::own_is_watched. Another
+    /// session's events are told in no order with its own.
+    void is_watched(const std::string& node, std::int64_t session);
     /// Whether somebody waits for this node.
     bool is_awaited(const std::string& node) const;
     /// Whether it was stirred since it was last asked.

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "stores/listed/first_exception.hpp"
+
 namespace holdfast::inline v0::listed {
 
 namespace {
@@ -23,11 +25,30 @@ std::vector<std::string> watched_by(const std::string& own, const Judgement& jud
 
 void Lines::tidy() {
     const Moment now = BootClock::now();
-    take_back(entrants.take_lapsed(now));
-    for (const Removal& removal : removals_.take_due(now)) {
-        server_.is_over(removal) ? removals_.settled(removal) : server_.remove(removal);
+    FirstException first;
+    first.of([&] { take_back(entrants.take_lapsed(now)); });
+    first.of([&] {
+        for (const Removal& removal : removals_.take_due(now)) {
+            first.of([&] { remove_again(removal); });
+        }
+    });
+    first.of([&] { server_.tidy(now); });
+    first.rethrow();
+}
+
+void Lines::remove_again(const Removal& removal) {
+    if (server_.is_over(removal)) return removals_.settled(removal);
+    ask_to_remove(removal);
+}
+
+/// Where it cannot even be asked for, it is so later.
+void Lines::ask_to_remove(const Removal& removal) {
+    try {
+        server_.remove(removal);
+    } catch (...) {
+        removal_unanswered(removal);
+        throw;
     }
-    server_.tidy(now);
 }
 
 std::unique_ptr<Watch> Lines::watch(const Nonce& nonce, LineMoved line_moved) {
@@ -177,24 +198,28 @@ void Lines::unwatch(const Entrant& entrant) {
 }
 
 void Lines::take_back(const std::vector<Entrant>& taken) {
+    FirstException first;
     for (const Entrant& entrant : taken) {
-        unwatch(entrant);
-        server_.take_back(entrant);
-        tell_gone(entrant);
+        first.of([&] { unwatch(entrant); });
+        first.of([&] { server_.take_back(entrant); });
+        first.of([&] { tell_gone(entrant); });
     }
+    first.rethrow();
 }
 
 void Lines::session_over(std::int64_t session) {
+    FirstException first;
     for (const Entrant& entrant : entrants.take_of_session(session)) {
-        unwatch(entrant);
-        server_.outlived(entrant);
-        tell_gone(entrant);
+        first.of([&] { unwatch(entrant); });
+        first.of([&] { server_.outlived(entrant); });
+        first.of([&] { tell_gone(entrant); });
     }
+    first.rethrow();
 }
 
 void Lines::remove(const Removal& removal) {
     removals_.add_under_way(removal);
-    server_.remove(removal);
+    ask_to_remove(removal);
 }
 
 void Lines::removal_unanswered(const Removal& removal) {

@@ -109,6 +109,8 @@ public:
     void removal_unanswered(const Removal& removal);
 
 private:
+    void remove_again(const Removal& removal);
+    void ask_to_remove(const Removal& removal);
     void tell_those_behind(const Entrant& entrant);
     bool has_lost_its_node(const Entrant& entrant, const std::string& node) const;
     void wait(const Entrant& entrant, const Judgement& judgement, std::int64_t listed_at);

@@ -28,13 +28,14 @@ void Removals::keep(const Kept& kept) {
 }
 
 std::vector<Removal> Removals::take_due(Moment now) {
+    const auto is_due = [now](const Kept& one) { return !one.under_way && now >= one.next; };
     std::vector<Removal> due;
     const std::lock_guard guard(mutex_);
-    for (auto& [node, one] : kept_) {
-        if (one.under_way || now < one.next) continue;
-        one.under_way = true;
-        due.push_back(one.removal);
+    for (const auto& [node, one] : kept_) {
+        if (is_due(one)) due.push_back(one.removal);
     }
+    // Only then, for nothing of this fails.
+    for (auto& [node, one] : kept_) one.under_way = one.under_way || is_due(one);
     return due;
 }
 

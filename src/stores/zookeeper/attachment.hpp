@@ -14,6 +14,7 @@
 #include <holdfast/callback.hpp>
 
 #include "port/failure.hpp"
+#include "stores/listed/first_exception.hpp"
 #include "stores/net/backoff.hpp"
 #include "stores/net/bell.hpp"
 #include "stores/net/conversation.hpp"
@@ -59,8 +60,9 @@ public:
     /// A node that was watched in this session has changed, or ended, or was not there; it is
     /// watched no more. What is told to have ended did so before all that is told later.
     virtual void stirred(std::int64_t session, const std::string& path, Event::What what) = 0;
-    /// A node is watched from now on: what becomes of it is told before what happens later.
-    virtual void watched(const std::string& path) = 0;
+    /// A node is watched in this session from now on: what becomes of it is told before what
+    /// happens later, as far as this session tells it.
+    virtual void watched(std::int64_t session, const std::string& path) = 0;
     /// What becomes of this node may never be told: it is another user's to read.
     virtual void unheard(std::int64_t session, const std::string& path) = 0;
 };
@@ -87,34 +89,22 @@ private:
         bool telling = false;  ///< somebody does, and tells the rest, too
     };
 
-    /// Ends with whoever tells, be it that one who is told throws: others tell the rest.
-    struct Telling {
-        State& state;
-        std::unique_lock<std::mutex>& lock;
-        ~Telling() {
-            if (!lock.owns_lock()) lock.lock();
-            state.telling = false;
-        }
-    };
-
+    /// All of it, also behind one that throws: those who came for the rest have gone, because
+    /// somebody was telling.
     static void tell_all(State& state) {
         std::unique_lock lock(state.mutex);
         if (std::exchange(state.telling, true)) return;
-        const Telling telling{state, lock};
+        listed::FirstException first;
         while (!state.untold.empty()) {
             const auto news = std::move(state.untold.front());
             state.untold.pop_front();
             lock.unlock();
-            try {
-                news();
-            } catch (...) {
-                // The rest is told by those who come for it.
-                lock.lock();
-                state.telling = false;
-                throw;
-            }
+            first.of(news);
             lock.lock();
         }
+        state.telling = false;
+        lock.unlock();
+        first.rethrow();
     }
 
     std::shared_ptr<State> state_ = std::make_shared<State>();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "port/sentences.hpp"
+#include "stores/listed/first_exception.hpp"
 #include "stores/listed/note.hpp"
 #include "stores/zookeeper/failures.hpp"
 #include "stores/zookeeper/protocol.hpp"
@@ -24,11 +25,32 @@ using State = Standing::State;
 class Ending : public std::enable_shared_from_this<Ending> {
 public:
     /// Of a node of the session of that term, or of another client's.
-    Ending(const Protocol& protocol, Term term, Incarnation place)
-        : term_(term),
+    Ending(Protocol& protocol, Term term, Incarnation place)
+        : protocol_(protocol.weak_from_this()),
+          term_(term),
           place_(std::move(place)),
           deadline_(BootClock::now() + protocol.ensemble().request_timeout) {}
+    /// Where something has thrown (no memory, say) and nobody goes on with it, those who wait for
+    /// it are told all the same.
+    ~Ending() {
+        const auto protocol = protocol_.lock();
+        if (!begun_ || !protocol) return;
+        try {
+            ended(*protocol, Failure{errc::unreachable, Effect::unknown,
+                                     protocol->shown() + ": this process could not go on with it; "
+                                                         "it may be out of memory"});
+        } catch (...) {
+            // All of them were told.
+        }
+    }
 
+    /// Unless it is being ended already.
+    void begin(Protocol& protocol, Endings::Ended told) {
+        begun_ = protocol.endings.begins(place_, std::move(told));
+        if (begun_) look(protocol);
+    }
+
+private:
     void look(Protocol& protocol) {
         protocol.submit(
             term_, {.operations = {catch_up(), look_at_node(place_.node)}, .deadline = deadline_},
@@ -37,7 +59,6 @@ public:
             });
     }
 
-private:
     void looked(Protocol& protocol, const Answer& answer) {
         if (!answer.result.ok()) {
             Failure failure = answer.result.failure();
@@ -49,7 +70,8 @@ private:
             return ended(protocol, failure_of(reply.refusal, protocol.ensemble()));
         }
         const bool same = reply.ok() && reply.stat().czxid == place_.made_by;
-        if (!same) return gone(protocol);
+        // What a session of ours has left goes with it, and the next one deletes nothing of it.
+        if (!same || protocol.wire().is_past(place_.session)) return gone(protocol);
         // The leader has just heard of this session, so it cannot end before: what is sent until
         // then is not sent by a later session, after the end of what was looked at.
         const Moment limit = answer.sent + protocol.wire().session_timeout(term_);
@@ -84,12 +106,19 @@ private:
     }
 
     void ended(Protocol& protocol, const Result<Standing>& result) {
-        for (const Endings::Ended& told : protocol.endings.is_over(place_)) told(protocol, result);
+        begun_ = false;
+        listed::FirstException first;
+        for (const Endings::Ended& told : protocol.endings.is_over(place_)) {
+            first.of([&] { told(protocol, result); });
+        }
+        first.rethrow();
     }
 
+    const std::weak_ptr<Protocol> protocol_;
     const Term term_;
     const Incarnation place_;
     const Moment deadline_;
+    bool begun_ = false;  ///< and not ended
     bool tried_ = false;  ///< an earlier deletion may have done it
 };
 
@@ -97,8 +126,7 @@ private:
 /// gone by then.
 void end_incarnation(Protocol& protocol, Term term, const Incarnation& place,
                      Endings::Ended ended) {
-    if (!protocol.endings.begins(place, std::move(ended))) return;
-    std::make_shared<Ending>(protocol, term, place)->look(protocol);
+    std::make_shared<Ending>(protocol, term, place)->begin(protocol, std::move(ended));
 }
 
 /// What the deletion of a node that stood like this means.

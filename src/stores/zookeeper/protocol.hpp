@@ -135,7 +135,9 @@ public:
     void session_over(std::int64_t session) override;
     void session_shortened(std::int64_t session, std::chrono::milliseconds granted) override;
     void stirred(std::int64_t session, const std::string& path, Event::What what) override;
-    void watched(const std::string& path) override { lines.entrants.is_watched(path); }
+    void watched(std::int64_t session, const std::string& path) override {
+        lines.entrants.is_watched(path, session);
+    }
     void unheard(std::int64_t session, const std::string& path) override;
 
     /// What is told of a node in line is told in order by its session, and its name is its own.

@@ -31,7 +31,7 @@ Operation operation_for(const Look& look) {
 }
 
 Standing standing_by(Protocol& protocol, const Entrant& entrant, const Reply& reply,
-                     std::int64_t session) {
+                     std::optional<std::int64_t> session) {
     if (entrant.node.empty()) return {.state = State::waiting};
     if (entrant.session != session) return {};
     if (!entrant.admitted || entrant.is_barging()) return protocol.stands(entrant, reply);
@@ -100,9 +100,13 @@ std::optional<Failure> take_answer(Protocol& protocol, const Round& round, Renew
     const listed::Extent extent{
         .counted_from = protocol.wire().counted_from(round.term, answer.sent, extension.lease),
         .lease_end = answer.sent + extension.lease};
+    // The answer may be told late: what was proved of another session by then, as that it counts
+    // from, says nothing about this one, which is over.
+    const bool is_present = protocol.wire().session(round.term) == answer.session;
+    const auto session = is_present ? std::optional(answer.session) : std::nullopt;
     for (const Renewed& one : round.renewed) {
         const Standing standing =
-            standing_by(protocol, one.entrant, Round::reply_to(one, answer), answer.session);
+            standing_by(protocol, one.entrant, Round::reply_to(one, answer), session);
         renewal.standings[one.ticket] =
             renewed_as(protocol.lines, one, standing, extension, extent);
     }

@@ -44,9 +44,8 @@ void ZookeeperWire::listen(const std::weak_ptr<Listener>& listener) {
 
 Attachment& ZookeeperWire::attachment(Term term) {
     if (Attachment* const found = find(term)) return *found;
-    auto& made = attachments_[term];
-    made = std::make_unique<Attachment>(ensemble_, term, bell_, listener_);
-    return *made;
+    auto made = std::make_unique<Attachment>(ensemble_, term, bell_, listener_);
+    return *attachments_.emplace(term, std::move(made)).first->second;
 }
 
 Attachment* ZookeeperWire::find(Term term) const {
@@ -127,38 +126,52 @@ Moment ZookeeperWire::counted_from(Term term, Moment sent, std::chrono::nanoseco
 
 void ZookeeperWire::watch(Term term, const std::vector<std::string>& paths, std::int64_t since) {
     if (paths.empty()) return;
-    std::vector<std::string> asked;
-    std::vector<Operation> operations;
+    const auto asked = std::make_shared<std::vector<std::string>>();
     // In one with the request: what is watched by then is asked for before all that is watched
     // later, by whatever thread.
     Lock lock(mutex_);
     Attachment& one = attachment(term);
-    for (const std::string& path : paths) {
-        if (!one.session().watch(path)) continue;
-        asked.push_back(path);
-        operations.push_back(read_node(path, Watching::yes));
-    }
-    if (asked.empty()) return;
-    one.submit(
-        lock, {.operations = std::move(operations), .watches = true},
-        [this, weak = listener_, term, asked = std::move(asked), since](const Answer& answer) {
-            // Whoever listens owns this wire.
-            const auto listener = weak.lock();
-            for (std::size_t i = 0; listener && i < asked.size(); ++i) {
-                if (answer.result.ok()) {
-                    watch_answered(term, asked[i], since, answer.result.value()[i], answer.session);
-                } else if (unwatch(term, asked[i], WatchLeft::none)) {
-                    listener->stirred(answer.session, asked[i], Event::What::changed);
-                }
+    try {
+        Volley volley{.operations = {}, .watches = true};
+        for (const std::string& path : paths) {
+            asked->push_back(path);
+            if (one.session().watch(path)) {
+                volley.operations.push_back(read_node(path, Watching::yes));
+            } else {
+                asked->pop_back();
             }
-        });
+        }
+        if (asked->empty()) return;
+        one.submit(lock, std::move(volley),
+                   [this, weak = listener_, term, asked, since](const Answer& answer) {
+                       // Whoever listens owns this wire.
+                       const auto listener = weak.lock();
+                       if (listener) watches_answered(*listener, term, *asked, since, answer);
+                   });
+    } catch (...) {
+        // Nobody asks for them: whoever waits for one of them next is to.
+        for (const std::string& path : *asked) one.session().unwatch(path);
+        throw;
+    }
+}
+
+void ZookeeperWire::watches_answered(Listener& listener, Term term,
+                                     const std::vector<std::string>& asked, std::int64_t since,
+                                     const Answer& answer) {
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        if (answer.result.ok()) {
+            watch_answered(term, asked[i], since, answer.result.value()[i], answer.session);
+        } else if (unwatch(term, asked[i], WatchLeft::none)) {
+            listener.stirred(answer.session, asked[i], Event::What::changed);
+        }
+    }
 }
 
 void ZookeeperWire::watch_answered(Term term, const std::string& path, std::int64_t since,
                                    const Reply& reply, std::int64_t session) {
     const auto listener = listener_.lock();
     if (!listener) return;
-    if (reply.ok() && !is_written_since(since, reply)) return listener->watched(path);
+    if (reply.ok() && !is_written_since(since, reply)) return listener->watched(session, path);
     if (reply.refusal == Refusal::no_auth) {
         listener->unheard(session, path);
         return watch_unreadable(term, path);

@@ -65,6 +65,8 @@ private:
     Attachment& attachment(Term term);
     Attachment* find(Term term) const;
     std::chrono::milliseconds limit() const;
+    void watches_answered(Listener& listener, Term term, const std::vector<std::string>& asked,
+                          std::int64_t since, const Answer& answer);
     void watch_answered(Term term, const std::string& path, std::int64_t since, const Reply& reply,
                         std::int64_t session);
     void watch_unreadable(Term term, const std::string& path);

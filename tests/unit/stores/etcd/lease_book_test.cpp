@@ -44,6 +44,16 @@ TEST(TheLeases, AreGotOnceForAllWhoWaitForThem) {
     EXPECT_FALSE(leases.find(30s));
 }
 
+TEST(TheLeases, AreToldToAllAlsoWhenOneOfThemThrows) {
+    LeaseBook leases;
+    int told = 0;
+    EXPECT_TRUE(leases.wait_for(30s, [](const auto&) { throw std::bad_alloc(); }));
+    EXPECT_FALSE(leases.wait_for(30s, [&](const auto&) { ++told; }));
+    EXPECT_THROW(leases.failed(30s, {}), std::bad_alloc);
+    EXPECT_EQ(told, 1);
+    EXPECT_TRUE(leases.wait_for(30s, [](const auto&) {})) << "the next one gets it";
+}
+
 TEST(TheLeases, AreHeardOfNoEarlierThanBefore) {
     LeaseBook leases;
     leases.got(30s, {.id = 7, .ttl = 30s, .heard_at = now});

@@ -26,12 +26,25 @@ TEST(Entrants, AreToldOfANodeThatTheyWaitFor) {
     second.watched = {second.node, "/orders/n1"};
     second.next = true;
     entrants.add(second);
-    entrants.is_watched(second.node);
+    entrants.is_watched(second.node, second.session);
     EXPECT_TRUE(entrants.stir("/orders/other", NodeEvent::ended).empty());
     EXPECT_EQ(entrants.stir("/orders/n1", NodeEvent::ended), std::vector{second.nonce()});
     EXPECT_TRUE(entrants.find(second.nonce())->its_turn);
     EXPECT_TRUE(entrants.take_stir(second.nonce()));
     EXPECT_FALSE(entrants.take_stir(second.nonce())) << "once";
+}
+
+TEST(Entrants, AreNotAdmittedByAnEndWhenTheirOwnNodeIsWatchedInAnotherSessionAlone) {
+    Entrants entrants;
+    Entrant second = entrant(2, 7);
+    second.watched = {second.node, "/orders/n1"};
+    second.next = true;
+    entrants.add(second);
+    entrants.is_watched(second.node, 8);
+    // Its own end is told there, and is none of its session's.
+    EXPECT_TRUE(entrants.stir(second.node, NodeEvent::ended, 8).empty());
+    entrants.stir("/orders/n1", NodeEvent::ended, 7);
+    EXPECT_FALSE(entrants.find(second.nonce())->its_turn) << "it may be gone: a list tells";
 }
 
 TEST(Entrants, DoNotTakeAChangeForAnEnd) {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "stores/listed/renewal.hpp"
+#include "support/await.hpp"
 
 namespace holdfast::listed {
 namespace {
@@ -40,6 +41,7 @@ public:
     bool answers = true;  ///< to removals
     bool answers_watches = true;
     bool session_there = true;
+    int throws = 0;  ///< so many removals
 
     void enter(std::span<const Contender> contenders,
                std::shared_ptr<EntryFlight> flight) override {
@@ -91,7 +93,7 @@ public:
     bool goes_by_events(const Entrant&) const override { return events_ == Events::trusted; }
     void watch(const Entrant& entrant) override {
         watched = entrant.watched;
-        if (answers_watches) lines.entrants.is_watched(entrant.node);
+        if (answers_watches) lines.entrants.is_watched(entrant.node, entrant.session);
     }
     void unwatch(const std::string& node) override {
         if (on_unwatch) on_unwatch(node);
@@ -110,6 +112,7 @@ public:
     void outlived(const Entrant& entrant) override { end(entrant.node); }
     bool is_over(const Removal&) const override { return !session_there; }
     void remove(const Removal& removal) override {
+        if (throws > 0 && throws-- > 0) throw std::bad_alloc();
         removed.push_back(removal.incarnation.node);
         if (!answers) return lines.removal_unanswered(removal);
         end(removal.incarnation.node);
@@ -309,6 +312,28 @@ TEST_F(AListedStore, RemovesAgainWhatWasNotAnsweredWhileItsSessionIsThere) {
     server->session_there = false;
     server->lines.tidy();
     EXPECT_EQ(server->removed.size(), 2U) << "it has gone with its session";
+}
+
+TEST_F(AListedStore, RemovesAgainWhatCouldNotEvenBeAskedFor) {
+    const Ticket first = enter(contender(1));
+    const Ticket second = enter(contender(2));
+    const auto watching = watch(second);
+    for (const Ticket& ticket : {first, second}) {
+        EXPECT_TRUE(server->lines.entrants.renewed(ticket.nonce, 1, {})) << "their leases end";
+    }
+    server->throws = 2;
+    EXPECT_THROW(standing(first), std::bad_alloc);
+    EXPECT_EQ(heard, std::vector{State::gone}) << "though the one before it has thrown";
+    server->throws = 1;
+    const auto all_removed = [&] {
+        try {
+            standing(first);
+        } catch (const std::bad_alloc&) {
+            // The others are removed all the same.
+        }
+        return server->removed.size() == 2;
+    };
+    EXPECT_TRUE(test::await(all_removed, 5s));
 }
 
 TEST_F(AListedStore, TellsAllOfASessionThatIsOverThatTheyAreGone) {

@@ -51,5 +51,22 @@ TEST(InOrder, OneWhoThrowsKeepsNobodyFromWhatIsToldLater) {
     EXPECT_EQ(told, std::vector{2});
 }
 
+TEST(InOrder, OneWhoThrowsKeepsNobodyFromWhatOthersCameForWhileItWasTold) {
+    InOrder in_order;
+    std::vector<int> told;
+    Due due;
+    Due meanwhile;
+    in_order.tell(
+        [&] {
+            // Another thread comes, and leaves it to this one.
+            in_order.tell([&] { told.push_back(2); }, meanwhile);
+            meanwhile.front()();
+            throw std::runtime_error("no memory, say");
+        },
+        due);
+    EXPECT_THROW(due.front()(), std::runtime_error);
+    EXPECT_EQ(told, std::vector{2});
+}
+
 }  // namespace
 }  // namespace holdfast::zookeeper

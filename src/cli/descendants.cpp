@@ -20,6 +20,19 @@ namespace {
 constexpr std::chrono::milliseconds shortest_pause{1};
 constexpr std::chrono::milliseconds longest_pause{32};
 
+/// A child that has ended, and is there still.
+std::optional<siginfo_t> next_ended() {
+    siginfo_t ended{};
+    const bool looked = waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0;
+    return looked && ended.si_pid != 0 ? std::optional(ended) : std::nullopt;
+}
+
+/// As waitpid() has it.
+int status_in(const siginfo_t& ended) {
+    if (ended.si_code == CLD_EXITED) return W_EXITCODE(ended.si_status, 0);
+    return W_EXITCODE(0, ended.si_status) | (ended.si_code == CLD_DUMPED ? WCOREFLAG : 0);
+}
+
 }  // namespace
 
 void adopt_orphans() {
@@ -31,11 +44,12 @@ void adopt_orphans() {
                     "mount /proc");
 }
 
-std::optional<int> reap(pid_t child) noexcept {
+std::optional<int> reap(pid_t child, const std::function<void(int)>& keep) {
     std::optional<int> found;
-    int status = 0;
-    for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
-        if (ended == child) found = status;
+    while (const auto ended = next_ended()) {
+        if (ended->si_pid == child) found = status_in(*ended);
+        if (ended->si_pid == child && keep) keep(*found);
+        waitpid(ended->si_pid, nullptr, WNOHANG);
     }
     return found;
 }

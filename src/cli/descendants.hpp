@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,8 +18,9 @@ namespace holdfast::cli {
 /// of init, so that they can still be found. Throws Error when /proc does not tell who they are.
 void adopt_orphans();
 
-/// Lets all children go that have ended; the status of `child`, if it is one of them.
-std::optional<int> reap(pid_t child) noexcept;
+/// Lets all children go that have ended; the status of `child`, if it is one of them. Before that
+/// one is let go its status is told to `keep`: it can be asked for once.
+std::optional<int> reap(pid_t child, const std::function<void(int)>& keep = {});
 
 /// Whether there is a child, be it ended or not. Whoever adopts orphans has no descendant without.
 bool has_children() noexcept;

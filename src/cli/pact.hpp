@@ -91,6 +91,8 @@ public:
     void let_go() noexcept { kept_ = Descriptor(); }
     void set_overdue() noexcept { page_->overdue = true; }
 
+    /// What the command ended with. Nobody else can ask for it once the warden has.
+    void set_status(int status) noexcept { page_->status = status; }
     // --- the command's ---
     /// Whether the word was given; otherwise the wrapper is gone.
     bool wait_for_start() const;
@@ -104,17 +106,24 @@ public:
     /// Whether the warden ended the command because end_by() came.
     bool overdue() const noexcept { return page_->overdue; }
     /// Whether end_by() came before the command was started, which then it was not.
+    /// What the command ended with, if the warden knew before it ended itself.
+    std::optional<int> status() const noexcept {
+        const int status = page_->status;
+        return status == no_status ? std::nullopt : std::optional(status);
+    }
     bool too_late() const noexcept { return page_->too_late; }
     /// Why the command could not be started, or 0.
     int start_error() const noexcept { return page_->start_error; }
 
 private:
     struct Page {
+    static constexpr int no_status = -1;
         std::atomic<std::chrono::nanoseconds::rep> lease{0};
         std::atomic<BootTime::rep> end_by{never.count()};
         std::atomic<pid_t> command{0};
         std::atomic<int> start_error{0};
         std::atomic<bool> started{false};
+        std::atomic<int> status{no_status};
         std::atomic<bool> overdue{false};
         std::atomic<bool> too_late{false};
         std::size_t variables_size = 0;

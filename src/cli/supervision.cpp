@@ -244,7 +244,8 @@ void Supervision::inherit() {
     warden_due_ = never;
     while (waitpid(children_.warden, nullptr, 0) < 0 && errno == EINTR) {
     }
-    const auto status = reap(pact_.command());
+    auto status = reap(pact_.command());
+    if (!status && !status_) status = pact_.status();
     if (!status_ && was_killed_with_warden(status)) {
         if (verdict_ == Verdict::none) verdict_ = Verdict::warden_gone;
         ending_ = true;

@@ -86,7 +86,7 @@ void Warden::wait_for_news() {
 void Warden::take_signals() {
     while (signals_.next()) {
     }
-    const auto status = reap(command_);
+    const auto status = reap(command_, [this](int ended_with) { pact_.set_status(ended_with); });
     if (!status) return;
     command_ended_ = true;
     const bool rest = has_children();

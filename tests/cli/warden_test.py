@@ -1,6 +1,7 @@
 """What becomes of the command, and of all that it has started, when one of the processes of
 `holdfast run` is killed or stands still, when the hold is lost, and when time is up."""
 
+import ctypes
 import os
 import shutil
 import signal
@@ -10,7 +11,7 @@ import time
 import unittest
 
 from program import (
-    PAGE, PROGRAM, OnALocalStore, children, is_there, state_of, until,
+    PAGE, PROGRAM, OnALocalStore, children, is_there, stat_of, state_of, until,
 )
 
 # Ignores TERM, and so does what it has started: a child, a grandchild whose parent is gone, and one
@@ -27,6 +28,34 @@ FAMILY = ("command", "child", "orphan", "apart")
 # Says who of the family lives, and the fence.
 LOOK = 'for f in %s; do kill -0 $(cat $f) 2>/dev/null && echo "$f lives"; done; echo "in $HOLDFAST_FENCE"'
 LOOK %= " ".join(FAMILY)
+
+
+class Stepped:
+    """A process that goes from one system call to the next, until it is left where it is."""
+
+    SYSCALL, ATTACH, DETACH = 24, 16, 17  # sys/ptrace.h
+    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+
+    def __init__(self, pid):
+        self.pid = pid
+        try:
+            self.ask(self.ATTACH)
+        except PermissionError as error:
+            raise unittest.SkipTest("one may not be traced here") from error
+        os.waitpid(pid, 0)
+
+    def ask(self, request):
+        nothing = ctypes.c_void_p()
+        if self.ptrace(ctypes.c_long(request), self.pid, nothing, nothing) != 0:
+            raise OSError(ctypes.get_errno(), "ptrace")
+
+    def stop_when(self, is_so):
+        """Behind the call that has made it so."""
+        while not is_so():
+            self.ask(self.SYSCALL)
+            os.waitpid(self.pid, 0)
+        os.kill(self.pid, signal.SIGSTOP)
+        self.ask(self.DETACH)
 
 
 FOR_EVER = "while :; do sleep 0.01; done"
@@ -226,6 +255,22 @@ class StandingStill(WithAFamily):
         wrapper = self.hold("a", "--lease", "2s", script="read line < go; exit 5")
         os.kill(self.warden_of(wrapper), signal.SIGSTOP)
         self.open_gate()
+        self.assertEqual(wrapper.wait(20), 5)
+        self.assertEqual(self.listed(), [])
+
+    def test_the_warden_that_has_seen_the_command_end_and_has_not_told(self):
+        self.assert_needed_for_no_code()
+
+    def test_the_same_where_a_loss_is_ignored(self):
+        self.assert_needed_for_no_code("--on-lost", "ignore")
+
+    def assert_needed_for_no_code(self, *options):
+        self.make_gate()
+        wrapper = self.hold("a", "--lease", "2s", *options, script="read line < go; exit 5")
+        (command,) = children(self.warden_of(wrapper))
+        warden = Stepped(self.warden_of(wrapper))
+        self.open_gate()
+        warden.stop_when(lambda: not stat_of(command))
         self.assertEqual(wrapper.wait(20), 5)
         self.assertEqual(self.listed(), [])
 

@@ -94,7 +94,7 @@ public:
         const BootTime end_by = must_end_by(hold_, pact.lease());
         if (end_by <= boot_time_now()) return std::nullopt;
         // Before there is a command, so that there is none without it.
-        if (options_.on_lost != OnLost::ignore) pact.set_end_by(end_by);
+        pact.set_end_by(end_by);
         Supervision supervision(hold_, options_, signals, pact, children, steps_);
         pact.start(variables);
         const int code = exit_code_of_status(supervision.until_end());

@@ -142,7 +142,7 @@ void Supervision::stop(int signal) {
         // A renewal is on its way: it is over in a moment.
         std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
-    if (options_.on_lost != OnLost::ignore) pact_.set_end_by(must_end_by(hold_, lease_));
+    pact_.set_end_by(must_end_by(hold_, lease_));
     stop_by(signal);
     // At once: the next renewal has the old lease again.
     look_at_hold(boot_time_now());
@@ -263,12 +263,11 @@ bool Supervision::was_killed_with_warden(std::optional<int> status) const {
     return !status || (WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL);
 }
 
-/// Notes until when the hold can be trusted, for the warden.
+/// Notes until when the hold can be trusted, for the others.
 void Supervision::look_at_hold(BootTime now) {
     if (!hold_.held() || hold_.lost().stop_requested()) return on_loss();
     next_look_ = now + std::clamp(hold_.remaining() - left_when_renewed(lease_),
                                   between_questions(lease_), lease_ - left_when_renewed(lease_));
-    if (options_.on_lost == OnLost::ignore) return;
     // Lengthened, it may be short again at any moment; never shorter than by a renewal from now on.
     const BootTime by_renewal = now + lease_ - 2 * reserve(lease_);
     pact_.set_end_by(std::min(must_end_by(hold_, lease_), by_renewal));
@@ -279,7 +278,8 @@ void Supervision::on_loss() {
     if (options_.on_lost != OnLost::ignore) {
         return end(Verdict::lost, boot_time_now() + options_.kill_after_loss());
     }
-    if (verdict_ != Verdict::none) return;
+    // One that was not started does not go on.
+    if (verdict_ != Verdict::none || pact_.too_late()) return;
     verdict_ = Verdict::ignored_loss;
     tell_verdict("the command goes on without it (--on-lost ignore)");
 }

@@ -298,8 +298,13 @@ class StandingStill(WithAFamily):
 
     def test_all_until_the_next_one_is_in_the_command_is_not_started(self):
         """The word was given in time, and heard too late."""
+        for options in ([], ["--on-lost", "ignore"]):
+            with self.subTest(options):
+                self.assert_not_started_late(options)
+
+    def assert_not_started_late(self, options):
         holder = self.hold("a")
-        waiter = self.wait("a", "touch", "ran", options=["--verbose", "--lease", "1s"])
+        waiter = self.wait("a", "touch", "ran", options=["--verbose", "--lease", "1s", *options])
         warden = self.warden_of(waiter)
         until(lambda: children(warden))
         (command,) = children(warden)
@@ -321,6 +326,7 @@ class StandingStill(WithAFamily):
         _, err = waiter.communicate(timeout=20)
         self.assertEqual(waiter.returncode, 75, err)
         self.assertIn("lost before the command was started", err)
+        self.assertNotIn("goes on", err)
 
     @staticmethod
     def go_on(pid):

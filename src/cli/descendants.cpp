@@ -60,8 +60,19 @@ bool has_children() noexcept {
 }
 
 Bystanders::Bystanders() {
-    for (const pid_t child : children_of(getpid()).value_or(std::vector<pid_t>())) {
-        processes_.emplace(child, Descriptor::or_none(open_process(child)));
+    for (const pid_t child : children_of(getpid()).value_or(std::vector<pid_t>())) take_in(child);
+}
+
+void Bystanders::take_in(pid_t child) {
+    processes_.insert_or_assign(child, Descriptor::or_none(open_process(child)));
+}
+
+void Bystanders::look_again(pid_t warden, int warden_descriptor) {
+    const auto children = children_of(getpid()).value_or(std::vector<pid_t>());
+    // Asked afterwards: until now none of them can be an orphan of the command's.
+    if (has_ended(warden_descriptor)) return;
+    for (const pid_t child : children) {
+        if (child != warden) take_in(child);
     }
 }
 

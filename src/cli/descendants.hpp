@@ -27,14 +27,19 @@ bool has_children() noexcept;
 
 /// The children that this process finds itself with: made by the program that has become this one
 /// (`./daemon & exec holdfast run ...`). They and what they start are nobody's to end or to wait
-/// for. What they leave behind when they end is not told from the command's orphans.
+/// for.
 class Bystanders {
 public:
     Bystanders();
+    /// Takes in what they have left behind, who have ended: the children that came since, while it
+    /// was the warden that the command's orphans came to.
+    void look_again(pid_t warden, int warden_descriptor);
     /// Whether it is one of them, and not another one that got the number of one that has ended.
     bool have(pid_t child) const;
 
 private:
+    void take_in(pid_t child);
+
     std::map<pid_t, Descriptor> processes_;
 };
 

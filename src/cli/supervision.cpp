@@ -58,7 +58,7 @@ BootTime must_end_by(const Hold& hold, std::chrono::nanoseconds lease) {
 }
 
 Supervision::Supervision(Hold& hold, const RunOptions& options, const Signals& signals, Pact& pact,
-                         const Children& children, const Steps& steps)
+                         Children& children, const Steps& steps)
     : hold_(hold),
       options_(options),
       signals_(signals),
@@ -66,10 +66,13 @@ Supervision::Supervision(Hold& hold, const RunOptions& options, const Signals& s
       children_(children),
       steps_(steps),
       in_terminal_(has_terminal()),
+      warden_(open_process(children.warden)),
       command_(open_process(pact.command())),
       lease_(pact.lease()),
       started_(boot_time_now()),
-      on_lost_(hold.lost(), [this] { lost_.set(); }) {}
+      on_lost_(hold.lost(), [this] { lost_.set(); }) {
+    children_.bystanders.look_again(children_.warden, warden_.get());
+}
 
 int Supervision::until_end() noexcept {
     steps_.tell(formatted("started {} as process {}", options_.command.front(), pact_.command()));
@@ -113,7 +116,9 @@ void Supervision::take_signals() {
     while (const auto arrived = signals_.next()) {
         if (is_stop(arrived->number)) {
             stop(arrived->number);
-        } else if (arrived->number != SIGCHLD) {
+        } else if (arrived->number == SIGCHLD) {
+            children_.bystanders.look_again(children_.warden, warden_.get());
+        } else {
             pass_on(*arrived);
         }
     }

@@ -498,9 +498,23 @@ class BesideADaemon(WithAFamily):
         (warden,) = set(children(wrapper.pid)) - set(self.daemon())
         os.kill(warden, signal.SIGKILL)
 
+    def end_starter(self, wrapper):
+        """What the daemon has started is the wrapper's to adopt."""
+        starter, daemon = self.daemon()
+        os.kill(starter, signal.SIGKILL)
+        until(lambda: daemon in children(wrapper.pid) and not stat_of(starter))
+        (self.folder / "daemon").unlink()
+
     def test_it_is_spared_when_the_warden_is_killed(self):
+        self.assert_spared(lambda wrapper: None)
+
+    def test_what_it_left_behind_is_spared_too(self):
+        self.assert_spared(self.end_starter)
+
+    def assert_spared(self, befalls):
         wrapper = self.start_beside("a", "--", "sh", "-c", STUBBORN)
         until(lambda: len(self.family()) == len(FAMILY))
+        befalls(wrapper)
         self.kill_warden(wrapper)
         _, err = wrapper.communicate(timeout=20)
         self.assertEqual(wrapper.returncode, 76, err)

@@ -2,6 +2,7 @@
 the page that it writes, in a real browser."""
 
 import base64
+import fcntl
 import json
 import os
 import pathlib
@@ -14,7 +15,9 @@ import time
 import unittest
 
 from browser import Browser
-from program import OnALocalStore, children, is_there, until
+from program import (
+    PAGE, OnALocalStore, children, is_there, state_of, unread_in, until,
+)
 from sites import PASSWORD, Memcached, OnASite, Redis
 
 SHORT = ("verify", "--time", "1s", "--clients", "3")
@@ -144,6 +147,30 @@ class Verifying(Trials, OnALocalStore):
         self.assertEqual((code, out), (74, ""))
         self.assertIn("File too large", err)
         self.assert_nothing_is_left()
+
+    def start_with_a_pipe_for_its_page(self):
+        (self.folder / "page").unlink(missing_ok=True)
+        os.mkfifo(self.folder / "page")
+        return self.start("verify", "--time", "1s", "--clients", "2", "--html", "page")
+
+    def assert_ended_by(self, number, trial):
+        trial.send_signal(number)
+        self.assertEqual(trial.wait(20), -number)
+
+    def test_a_page_that_nobody_opens_keeps_no_signal_waiting(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number):
+                trial = self.start_with_a_pipe_for_its_page()
+                until(lambda: state_of(trial.pid) == "S")
+                self.assert_ended_by(number, trial)
+
+    def test_nor_does_one_that_nobody_reads(self):
+        trial = self.start_with_a_pipe_for_its_page()
+        page = os.open(self.folder / "page", os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, page)
+        fcntl.fcntl(page, fcntl.F_SETPIPE_SZ, PAGE)
+        until(lambda: unread_in(page) == PAGE)
+        self.assert_ended_by(signal.SIGTERM, trial)
 
     def test_a_page_takes_the_place_of_an_older_one(self):
         page = self.folder / "page.html"

@@ -9,6 +9,7 @@ import pathlib
 import re
 import resource
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -16,7 +17,7 @@ import unittest
 
 from browser import Browser
 from program import (
-    PAGE, OnALocalStore, children, is_there, state_of, unread_in, until,
+    PAGE, PROGRAM, OnALocalStore, children, is_there, state_of, unread_in, until,
 )
 from sites import PASSWORD, Memcached, OnASite, Redis
 
@@ -143,10 +144,29 @@ class Verifying(Trials, OnALocalStore):
 
         def few():
             resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, 1 << 14))
-        code, out, err = self.call("verify", "--time", "60s", "--clients", "2", preexec_fn=few)
+        code, out, err = self.call("verify", "--time", "30s", "--clients", "2", preexec_fn=few)
         self.assertEqual((code, out), (74, ""))
-        self.assertIn("File too large", err)
+        self.assertEqual(set(err.splitlines()), {"holdfast: a journal: File too large"})
         self.assert_nothing_is_left()
+
+    def test_nor_is_one_that_is_full_before_a_client_is_connected(self):
+        orders = b"1 7 holdfast-verify/0/ 3 1 1 1 1 2000 2000 12 100 1000 nowhere://h\0"
+        full = os.open("/dev/full", os.O_WRONLY)
+        self.addCleanup(os.close, full)
+        words = ["sh", "-c", f'exec "$0" verify --contend 3>&{full}', PROGRAM]
+        done = subprocess.run(words, input=orders, env=self.environment, timeout=60,
+                              pass_fds=[full], stderr=subprocess.PIPE)
+        self.assertEqual((done.returncode, done.stderr),
+                         (74, b"holdfast: a journal: No space left on device\n"))
+
+    def test_with_nobody_left_it_is_over(self):
+        trial, clients = self.start_trial("--json")
+        for pid in clients:
+            os.kill(pid, signal.SIGKILL)
+        out, err = trial.communicate(timeout=40)
+        self.assertEqual((trial.returncode, err), (1, ""))
+        ended = [one for one in json.loads(out)["broken"] if "ended by signal 9" in one["what"]]
+        self.assertEqual(len(ended), len(clients))
 
     def start_with_a_pipe_for_its_page(self):
         (self.folder / "page").unlink(missing_ok=True)

@@ -104,6 +104,17 @@ bool input_has_ended(std::chrono::milliseconds limit) {
     return poll(&input, 1, static_cast<int>(limit.count())) > 0;
 }
 
+/// What cannot be written down can only be said: the history has a hole there.
+int tell(verify::Journal& journal, int code, const std::string& sentence) {
+    try {
+        journal.failed(code, sentence);
+        return success;
+    } catch (const std::exception& error) {
+        say(error.what());
+        return not_written;
+    }
+}
+
 /// Patiently: one that comes while the store does not answer is no worse than one that was there.
 std::optional<Client> connect_by(const ContendingOrders& orders, verify::Journal& journal) {
     constexpr std::chrono::milliseconds between_tries{100};
@@ -111,21 +122,11 @@ std::optional<Client> connect_by(const ContendingOrders& orders, verify::Journal
         try {
             return connect(orders.store);
         } catch (const Error& error) {
-            journal.failed(error.code().value(), error.what());
+            const int told = tell(journal, error.code().value(), error.what());
+            if (told != success) throw NotWritten{};
         }
     } while (!input_has_ended(between_tries));
     return std::nullopt;
-}
-
-/// What cannot be written down can only be said: the history has a hole there.
-int tell(verify::Journal& journal, const std::string& sentence) {
-    try {
-        journal.failed(0, sentence);
-        return success;
-    } catch (const std::exception&) {
-        say(sentence);
-        return not_written;
-    }
 }
 
 int contend_on(const Client& client, verify::Journal& journal, const ContendingOrders& orders,
@@ -137,7 +138,7 @@ int contend_on(const Client& client, verify::Journal& journal, const ContendingO
         verify::Contention(client, journal, orders.manner, who, seed, none).run(stop);
         return success;
     } catch (const std::exception& error) {
-        return tell(journal, error.what());
+        return tell(journal, 0, error.what());
     }
 }
 

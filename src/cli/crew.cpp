@@ -83,7 +83,7 @@ void Crew::look_after() {
     }
 }
 
-void Crew::take_leave(Member& member, int status) {
+void Crew::take_leave(const Member& member, int status) {
     // It has said so itself, and a history with holes says nothing of the store.
     if (WIFEXITED(status) && WEXITSTATUS(status) == not_written) throw NotWritten{};
     history_.append(member.process.history());
@@ -104,8 +104,9 @@ void Crew::dismiss() {
 bool Crew::have_ended(std::chrono::nanoseconds limit) {
     if (!members_.empty()) {
         if (const auto status = members_.back().process.ended(limit)) {
-            take_leave(members_.back(), *status);
+            const Member gone = std::move(members_.back());
             members_.pop_back();
+            take_leave(gone, *status);
         }
     }
     return members_.empty();

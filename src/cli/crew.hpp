@@ -27,6 +27,7 @@ public:
     void dismiss();
     /// Whether they have, by then.
     bool have_ended(std::chrono::nanoseconds limit);
+    bool is_empty() const { return members_.empty(); }
     /// Whoever has not ended by now is killed, and that is noted.
     void give_up();
 
@@ -42,7 +43,7 @@ private:
 
     void hire();
     void go_on(Member& member);
-    void take_leave(Member& member, int status);
+    void take_leave(const Member& member, int status);
     std::vector<Member*> running();
 
     ContendingOrders orders_;

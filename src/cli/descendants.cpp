@@ -20,6 +20,19 @@ namespace {
 constexpr std::chrono::milliseconds shortest_pause{1};
 constexpr std::chrono::milliseconds longest_pause{32};
 
+/// A child that has ended, and is there still.
+std::optional<siginfo_t> next_ended() {
+    siginfo_t ended{};
+    const bool looked = waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0;
+    return looked && ended.si_pid != 0 ? std::optional(ended) : std::nullopt;
+}
+
+/// As waitpid() has it.
+int status_in(const siginfo_t& ended) {
+    if (ended.si_code == CLD_EXITED) return W_EXITCODE(ended.si_status, 0);
+    return W_EXITCODE(0, ended.si_status) | (ended.si_code == CLD_DUMPED ? WCOREFLAG : 0);
+}
+
 }  // namespace
 
 void adopt_orphans() {
@@ -31,11 +44,12 @@ void adopt_orphans() {
                     "mount /proc");
 }
 
-std::optional<int> reap(pid_t child) noexcept {
+std::optional<int> reap(pid_t child, const std::function<void(int)>& keep) {
     std::optional<int> found;
-    int status = 0;
-    for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
-        if (ended == child) found = status;
+    while (const auto ended = next_ended()) {
+        if (ended->si_pid == child) found = status_in(*ended);
+        if (ended->si_pid == child && keep) keep(*found);
+        waitpid(ended->si_pid, nullptr, WNOHANG);
     }
     return found;
 }
@@ -46,8 +60,19 @@ bool has_children() noexcept {
 }
 
 Bystanders::Bystanders() {
-    for (const pid_t child : children_of(getpid()).value_or(std::vector<pid_t>())) {
-        processes_.emplace(child, Descriptor::or_none(open_process(child)));
+    for (const pid_t child : children_of(getpid()).value_or(std::vector<pid_t>())) take_in(child);
+}
+
+void Bystanders::take_in(pid_t child) {
+    processes_.insert_or_assign(child, Descriptor::or_none(open_process(child)));
+}
+
+void Bystanders::look_again(pid_t warden, int warden_descriptor) {
+    const auto children = children_of(getpid()).value_or(std::vector<pid_t>());
+    // Asked afterwards: until now none of them can be an orphan of the command's.
+    if (has_ended(warden_descriptor)) return;
+    for (const pid_t child : children) {
+        if (child != warden) take_in(child);
     }
 }
 

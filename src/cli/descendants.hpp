@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,22 +18,28 @@ namespace holdfast::cli {
 /// of init, so that they can still be found. Throws Error when /proc does not tell who they are.
 void adopt_orphans();
 
-/// Lets all children go that have ended; the status of `child`, if it is one of them.
-std::optional<int> reap(pid_t child) noexcept;
+/// Lets all children go that have ended; the status of `child`, if it is one of them. Before that
+/// one is let go its status is told to `keep`: it can be asked for once.
+std::optional<int> reap(pid_t child, const std::function<void(int)>& keep = {});
 
 /// Whether there is a child, be it ended or not. Whoever adopts orphans has no descendant without.
 bool has_children() noexcept;
 
 /// The children that this process finds itself with: made by the program that has become this one
 /// (`./daemon & exec holdfast run ...`). They and what they start are nobody's to end or to wait
-/// for. What they leave behind when they end is not told from the command's orphans.
+/// for.
 class Bystanders {
 public:
     Bystanders();
+    /// Takes in what they have left behind, who have ended: the children that came since, while it
+    /// was the warden that the command's orphans came to.
+    void look_again(pid_t warden, int warden_descriptor);
     /// Whether it is one of them, and not another one that got the number of one that has ended.
     bool have(pid_t child) const;
 
 private:
+    void take_in(pid_t child);
+
     std::map<pid_t, Descriptor> processes_;
 };
 

@@ -68,9 +68,10 @@ public:
     Readiness readiness();
     /// Lets go of the others, who end then, if they have not yet.
     void dissolve();
-    /// When the command must have ended, unless this is moved on by then.
     /// What the lease is, before the command starts.
     void set_lease(std::chrono::nanoseconds lease) noexcept { page_->lease = lease.count(); }
+    /// Until when the hold can be trusted, unless this is moved on by then: from there on the
+    /// command is not started, and with all but --on-lost ignore must have ended.
     void set_end_by(BootTime moment) noexcept { page_->end_by = moment.count(); }
     /// Leaves a descriptor with the warden: open for as long as either of the two lives.
     void leave_with_warden(int descriptor);
@@ -90,6 +91,8 @@ public:
     /// Lets go of what was left with it.
     void let_go() noexcept { kept_ = Descriptor(); }
     void set_overdue() noexcept { page_->overdue = true; }
+    /// What the command ended with. Nobody else can ask for it once the warden has.
+    void set_status(int status) noexcept { page_->status = status; }
 
     // --- the command's ---
     /// Whether the word was given; otherwise the wrapper is gone.
@@ -103,17 +106,24 @@ public:
     pid_t command() const noexcept { return page_->command; }
     /// Whether the warden ended the command because end_by() came.
     bool overdue() const noexcept { return page_->overdue; }
+    /// What the command ended with, if the warden knew before it ended itself.
+    std::optional<int> status() const noexcept {
+        const int status = page_->status;
+        return status == no_status ? std::nullopt : std::optional(status);
+    }
     /// Whether end_by() came before the command was started, which then it was not.
     bool too_late() const noexcept { return page_->too_late; }
     /// Why the command could not be started, or 0.
     int start_error() const noexcept { return page_->start_error; }
 
 private:
+    static constexpr int no_status = -1;
     struct Page {
         std::atomic<std::chrono::nanoseconds::rep> lease{0};
         std::atomic<BootTime::rep> end_by{never.count()};
         std::atomic<pid_t> command{0};
         std::atomic<int> start_error{0};
+        std::atomic<int> status{no_status};
         std::atomic<bool> started{false};
         std::atomic<bool> overdue{false};
         std::atomic<bool> too_late{false};

@@ -86,7 +86,7 @@ public:
 
     /// How the program shall end; nothing when it is too late to start the command.
     std::optional<int> of_command(std::span<const std::string> variables, const Signals& signals,
-                                  Pact& pact, const Children& children) {
+                                  Pact& pact, Children& children) {
         const auto readiness = pact.readiness();
         if (readiness != Pact::Readiness::ready) return not_ready(readiness, pact.start_error());
         // What comes from here on is the command's: its process is there to get it.
@@ -94,7 +94,7 @@ public:
         const BootTime end_by = must_end_by(hold_, pact.lease());
         if (end_by <= boot_time_now()) return std::nullopt;
         // Before there is a command, so that there is none without it.
-        if (options_.on_lost != OnLost::ignore) pact.set_end_by(end_by);
+        pact.set_end_by(end_by);
         Supervision supervision(hold_, options_, signals, pact, children, steps_);
         pact.start(variables);
         const int code = exit_code_of_status(supervision.until_end());
@@ -194,7 +194,7 @@ public:
     WardenProcess(const WardenProcess&) = delete;
     WardenProcess& operator=(const WardenProcess&) = delete;
 
-    const Children& children() const noexcept { return children_; }
+    Children& children() noexcept { return children_; }
 
 private:
     [[noreturn]] void become_warden(const RunOptions& options, const Signals& signals) {
@@ -227,7 +227,7 @@ std::chrono::milliseconds usual_lease(const Client& client, const RunOptions& op
 }
 
 int acquire_and_run(const RunOptions& options, const Signals& signals, Pact& pact,
-                    const Children& children) {
+                    Children& children) {
     const Steps steps(options.verbose);
     const Client client = connect_unless_ended(options.store, signals);
     if (const Descriptor life(Descriptor::or_none(holdfast::share_life(client, children.warden)));
@@ -265,7 +265,7 @@ int run(RunOptions options) {
     const Signals signals;
     try {
         Pact pact(room_for_variables(options));
-        const WardenProcess warden(options, signals, pact);
+        WardenProcess warden(options, signals, pact);
         return acquire_and_run(options, signals, pact, warden.children());
     } catch (const EndedBySignal& ended) {
         die_by(ended.signal);

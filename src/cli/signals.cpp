@@ -96,6 +96,12 @@ void fail_instead_of_dying_at_the_file_size_limit() {
     sigaction(SIGXFSZ, &nothing, nullptr);
 }
 
+void ignore_stops() {
+    for (const int signal : read_by_us) {
+        if (is_stop(signal)) std::signal(signal, SIG_IGN);
+    }
+}
+
 void stop_by(int signal) {
     const sigset_t set = set_of(signal);
     raise(signal);

@@ -60,6 +60,9 @@ constexpr bool is_stop(int signal) {
 /// handler, for that ends with exec: the command starts as we did.
 void fail_instead_of_dying_at_the_file_size_limit();
 
+/// From now on this process, and whoever it starts, is not stopped by the terminal.
+void ignore_stops();
+
 /// Stops this process as the signal would have done, so that its shell sees it; returns when it is
 /// continued.
 void stop_by(int signal);

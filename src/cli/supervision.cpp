@@ -58,7 +58,7 @@ BootTime must_end_by(const Hold& hold, std::chrono::nanoseconds lease) {
 }
 
 Supervision::Supervision(Hold& hold, const RunOptions& options, const Signals& signals, Pact& pact,
-                         const Children& children, const Steps& steps)
+                         Children& children, const Steps& steps)
     : hold_(hold),
       options_(options),
       signals_(signals),
@@ -66,10 +66,13 @@ Supervision::Supervision(Hold& hold, const RunOptions& options, const Signals& s
       children_(children),
       steps_(steps),
       in_terminal_(has_terminal()),
+      warden_(open_process(children.warden)),
       command_(open_process(pact.command())),
       lease_(pact.lease()),
       started_(boot_time_now()),
-      on_lost_(hold.lost(), [this] { lost_.set(); }) {}
+      on_lost_(hold.lost(), [this] { lost_.set(); }) {
+    children_.bystanders.look_again(children_.warden, warden_.get());
+}
 
 int Supervision::until_end() noexcept {
     steps_.tell(formatted("started {} as process {}", options_.command.front(), pact_.command()));
@@ -113,7 +116,9 @@ void Supervision::take_signals() {
     while (const auto arrived = signals_.next()) {
         if (is_stop(arrived->number)) {
             stop(arrived->number);
-        } else if (arrived->number != SIGCHLD) {
+        } else if (arrived->number == SIGCHLD) {
+            children_.bystanders.look_again(children_.warden, warden_.get());
+        } else {
             pass_on(*arrived);
         }
     }
@@ -142,7 +147,7 @@ void Supervision::stop(int signal) {
         // A renewal is on its way: it is over in a moment.
         std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
-    if (options_.on_lost != OnLost::ignore) pact_.set_end_by(must_end_by(hold_, lease_));
+    pact_.set_end_by(must_end_by(hold_, lease_));
     stop_by(signal);
     // At once: the next renewal has the old lease again.
     look_at_hold(boot_time_now());
@@ -244,7 +249,8 @@ void Supervision::inherit() {
     warden_due_ = never;
     while (waitpid(children_.warden, nullptr, 0) < 0 && errno == EINTR) {
     }
-    const auto status = reap(pact_.command());
+    auto status = reap(pact_.command());
+    if (!status && !status_) status = pact_.status();
     if (!status_ && was_killed_with_warden(status)) {
         if (verdict_ == Verdict::none) verdict_ = Verdict::warden_gone;
         ending_ = true;
@@ -262,12 +268,11 @@ bool Supervision::was_killed_with_warden(std::optional<int> status) const {
     return !status || (WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL);
 }
 
-/// Notes until when the hold can be trusted, for the warden.
+/// Notes until when the hold can be trusted, for the others.
 void Supervision::look_at_hold(BootTime now) {
     if (!hold_.held() || hold_.lost().stop_requested()) return on_loss();
     next_look_ = now + std::clamp(hold_.remaining() - left_when_renewed(lease_),
                                   between_questions(lease_), lease_ - left_when_renewed(lease_));
-    if (options_.on_lost == OnLost::ignore) return;
     // Lengthened, it may be short again at any moment; never shorter than by a renewal from now on.
     const BootTime by_renewal = now + lease_ - 2 * reserve(lease_);
     pact_.set_end_by(std::min(must_end_by(hold_, lease_), by_renewal));
@@ -278,7 +283,8 @@ void Supervision::on_loss() {
     if (options_.on_lost != OnLost::ignore) {
         return end(Verdict::lost, boot_time_now() + options_.kill_after_loss());
     }
-    if (verdict_ != Verdict::none) return;
+    // One that was not started does not go on.
+    if (verdict_ != Verdict::none || pact_.too_late()) return;
     verdict_ = Verdict::ignored_loss;
     tell_verdict("the command goes on without it (--on-lost ignore)");
 }

@@ -42,7 +42,7 @@ class Supervision {
 public:
     /// A watch over a command that is about to be started.
     Supervision(Hold& hold, const RunOptions& options, const Signals& signals, Pact& pact,
-                const Children& children, const Steps& steps);
+                Children& children, const Steps& steps);
 
     /// Watches until the command has ended, and what else had to. The command's status, as
     /// waitpid() has it. An exception ends the process here, before it can give the hold back
@@ -89,9 +89,10 @@ private:
     const RunOptions& options_;
     const Signals& signals_;
     Pact& pact_;
-    const Children& children_;
+    Children& children_;
     const Steps& steps_;
     const bool in_terminal_;
+    const Descriptor warden_;
     /// The command's process.
     const Descriptor command_;
     const std::chrono::nanoseconds lease_;

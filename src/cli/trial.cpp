@@ -16,6 +16,7 @@
 #include "cli/connecting.hpp"
 #include "cli/crew.hpp"
 #include "cli/format.hpp"
+#include "cli/output.hpp"
 #include "cli/terminal_line.hpp"
 
 namespace holdfast::cli {
@@ -120,13 +121,22 @@ private:
             line_.show("verifying: the clients give back what they hold");
             dismiss(crew);
         } catch (const EndedBySignal&) {
-            // Whoever holds something gives it back, if the store lets it.
-            crew.dismiss();
-            const Instant end = verify::now() + in_nanoseconds(5s);
-            while (!crew.have_ended(100ms) && verify::now() < end) continue;
+            let_go(crew);
             throw;
         }
         std::move(crew).write_into(trial_);
+    }
+    /// Whoever holds something gives it back, if the store lets it.
+    static void let_go(Crew& crew) {
+        crew.dismiss();
+        const Instant end = verify::now() + in_nanoseconds(5s);
+        while (!crew.is_empty() && verify::now() < end) {
+            try {
+                crew.have_ended(100ms);
+            } catch (const NotWritten&) {
+                // Nothing will be judged.
+            }
+        }
     }
     void dismiss(Crew& crew) const {
         crew.dismiss();
@@ -136,7 +146,7 @@ private:
     }
     void interfere_until_the_end(Crew& crew) {
         Instant next = trial_.begin + some_time(300ms, 1s);
-        while (verify::now() < trial_.end) {
+        while (verify::now() < trial_.end && !crew.is_empty()) {
             signals_.obey();
             crew.look_after();
             if (verify::now() >= next) {

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -57,6 +58,8 @@ public:
 
     void write(const std::string& page) const {
         if (path_.empty()) return;
+        // So that writing says so.
+        std::signal(SIGPIPE, SIG_IGN);
         if (ftruncate(file_.get(), 0) != 0 && errno != EINVAL) refuse();  // a pipe has no length
         for (std::size_t written = 0; written < page.size();) {
             const auto more = ::write(file_.get(), page.data() + written, page.size() - written);
@@ -165,19 +168,26 @@ std::string page_of(const verify::Report& report) {
     return text;
 }
 
-int verify_store(const VerifyOptions& options) {
-    if (options.contends) return contend();
-    refuse_private(options.trial.store);
+verify::Report try_out_unless_ended(const TrialOptions& options) {
+    // Its clients would go on, and nobody would look after them.
+    ignore_stops();
     const Signals signals;
     try {
-        const PageFile page(options.page);
-        const verify::Report report = try_out(options.trial, signals);
-        page.write(picture_of(report));
-        print(options.json ? json_of(report) : page_of(report));
-        return report.holds() ? success : promise_broken;
+        return try_out(options, signals);
     } catch (const EndedBySignal& ended) {
         die_by(ended.signal);
     }
+}
+
+int verify_store(const VerifyOptions& options) {
+    if (options.contends) return contend();
+    refuse_private(options.trial.store);
+    // Whoever is to read it may let us wait: then, here and when it is written, a signal ends us.
+    const PageFile page(options.page);
+    const verify::Report report = try_out_unless_ended(options.trial);
+    page.write(picture_of(report));
+    print(options.json ? json_of(report) : page_of(report));
+    return report.holds() ? success : promise_broken;
 }
 
 std::chrono::milliseconds time_or_refuse(const char* option, const std::string& text,

@@ -86,7 +86,7 @@ void Warden::wait_for_news() {
 void Warden::take_signals() {
     while (signals_.next()) {
     }
-    const auto status = reap(command_);
+    const auto status = reap(command_, [this](int ended_with) { pact_.set_status(ended_with); });
     if (!status) return;
     command_ended_ = true;
     const bool rest = has_children();
@@ -133,7 +133,8 @@ void Warden::look_at_family() {
 /// When TERM is due, or KILL if it was sent already for another reason.
 BootTime Warden::next_look() const {
     const BootTime end_by = pact_.end_by();
-    if (end_by == never || (ending_ && ending_->killing())) return never;
+    if (end_by == never || options_.on_lost == OnLost::ignore) return never;
+    if (ending_ && ending_->killing()) return never;
     const bool gently = options_.on_lost == OnLost::term && !ending_;
     return gently ? end_by - options_.kill_after_or_default(pact_.lease()) : end_by;
 }

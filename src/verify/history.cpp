@@ -159,8 +159,11 @@ void Journal::write(const std::string& line) {
     std::string text = line;
     std::ranges::replace(text, '\n', ' ');
     text += '\n';
-    if (::write(file_, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-        throw std::system_error(errno, std::generic_category(), "a journal");
+    // One that was cut short says why when it is asked for the rest.
+    for (std::string_view rest = text; !rest.empty();) {
+        const auto written = ::write(file_, rest.data(), rest.size());
+        if (written < 0) throw std::system_error(errno, std::generic_category(), "a journal");
+        rest.remove_prefix(static_cast<std::size_t>(written));
     }
 }
 

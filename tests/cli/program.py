@@ -51,10 +51,13 @@ def warden_has_ended(wrapper):
     return [is_there(child) for child in children(wrapper)] == [False]
 
 
+def unread_in(pipe):
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
+
+
 def has_told_of_its_start(wrapper, lines):
     """That of a long-named shell; and stands at the line behind it."""
-    unread = struct.unpack("i", fcntl.ioctl(lines, termios.FIONREAD, bytes(4)))[0]
-    return unread >= len(LONG_NAMED_SHELL) and state_of(wrapper) == "S"
+    return unread_in(lines) >= len(LONG_NAMED_SHELL) and state_of(wrapper) == "S"
 
 
 class Driven(unittest.TestCase):

@@ -325,6 +325,15 @@ class Stopped(AtATerminal):
         self.assertEqual(seen[2], "[1]+ Running LOCK works &\n")
         self.assertEqual(seen[-1], 4)
 
+    def test_a_trial_whose_clients_would_go_on_alone_is_not(self):
+        shell = self.shell()
+        shell.type("holdfast verify --time 3s")
+        until(lambda: self.listed())
+        shell.press(STOP)
+        shown, code = shell.prompt()
+        self.assertEqual(code, 0, shown)
+        self.assertIn("every promise was kept", shown)
+
     def test_ended_while_stopped(self):
         def act(shell, lock):
             shell.begin(f"{lock} reads")

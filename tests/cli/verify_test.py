@@ -2,19 +2,23 @@
 the page that it writes, in a real browser."""
 
 import base64
+import fcntl
 import json
 import os
 import pathlib
 import re
 import resource
 import signal
+import subprocess
 import sys
 import threading
 import time
 import unittest
 
 from browser import Browser
-from program import OnALocalStore, children, is_there, until
+from program import (
+    PAGE, PROGRAM, OnALocalStore, children, is_there, state_of, unread_in, until,
+)
 from sites import PASSWORD, Memcached, OnASite, Redis
 
 SHORT = ("verify", "--time", "1s", "--clients", "3")
@@ -140,10 +144,53 @@ class Verifying(Trials, OnALocalStore):
 
         def few():
             resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 14, 1 << 14))
-        code, out, err = self.call("verify", "--time", "60s", "--clients", "2", preexec_fn=few)
+        code, out, err = self.call("verify", "--time", "30s", "--clients", "2", preexec_fn=few)
         self.assertEqual((code, out), (74, ""))
-        self.assertIn("File too large", err)
+        self.assertEqual(set(err.splitlines()), {"holdfast: a journal: File too large"})
         self.assert_nothing_is_left()
+
+    def test_nor_is_one_that_is_full_before_a_client_is_connected(self):
+        orders = b"1 7 holdfast-verify/0/ 3 1 1 1 1 2000 2000 12 100 1000 nowhere://h\0"
+        full = os.open("/dev/full", os.O_WRONLY)
+        self.addCleanup(os.close, full)
+        words = ["sh", "-c", f'exec "$0" verify --contend 3>&{full}', PROGRAM]
+        done = subprocess.run(words, input=orders, env=self.environment, timeout=60,
+                              pass_fds=[full], stderr=subprocess.PIPE)
+        self.assertEqual((done.returncode, done.stderr),
+                         (74, b"holdfast: a journal: No space left on device\n"))
+
+    def test_with_nobody_left_it_is_over(self):
+        trial, clients = self.start_trial("--json")
+        for pid in clients:
+            os.kill(pid, signal.SIGKILL)
+        out, err = trial.communicate(timeout=40)
+        self.assertEqual((trial.returncode, err), (1, ""))
+        ended = [one for one in json.loads(out)["broken"] if "ended by signal 9" in one["what"]]
+        self.assertEqual(len(ended), len(clients))
+
+    def start_with_a_pipe_for_its_page(self):
+        (self.folder / "page").unlink(missing_ok=True)
+        os.mkfifo(self.folder / "page")
+        return self.start("verify", "--time", "1s", "--clients", "2", "--html", "page")
+
+    def assert_ended_by(self, number, trial):
+        trial.send_signal(number)
+        self.assertEqual(trial.wait(20), -number)
+
+    def test_a_page_that_nobody_opens_keeps_no_signal_waiting(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number):
+                trial = self.start_with_a_pipe_for_its_page()
+                until(lambda: state_of(trial.pid) == "S")
+                self.assert_ended_by(number, trial)
+
+    def test_nor_does_one_that_nobody_reads(self):
+        trial = self.start_with_a_pipe_for_its_page()
+        page = os.open(self.folder / "page", os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, page)
+        fcntl.fcntl(page, fcntl.F_SETPIPE_SZ, PAGE)
+        until(lambda: unread_in(page) == PAGE)
+        self.assert_ended_by(signal.SIGTERM, trial)
 
     def test_a_page_takes_the_place_of_an_older_one(self):
         page = self.folder / "page.html"

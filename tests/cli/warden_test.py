@@ -1,6 +1,7 @@
 """What becomes of the command, and of all that it has started, when one of the processes of
 `holdfast run` is killed or stands still, when the hold is lost, and when time is up."""
 
+import ctypes
 import os
 import shutil
 import signal
@@ -10,7 +11,7 @@ import time
 import unittest
 
 from program import (
-    PAGE, PROGRAM, OnALocalStore, children, is_there, state_of, until,
+    PAGE, PROGRAM, OnALocalStore, children, is_there, stat_of, state_of, until,
 )
 
 # Ignores TERM, and so does what it has started: a child, a grandchild whose parent is gone, and one
@@ -27,6 +28,34 @@ FAMILY = ("command", "child", "orphan", "apart")
 # Says who of the family lives, and the fence.
 LOOK = 'for f in %s; do kill -0 $(cat $f) 2>/dev/null && echo "$f lives"; done; echo "in $HOLDFAST_FENCE"'
 LOOK %= " ".join(FAMILY)
+
+
+class Stepped:
+    """A process that goes from one system call to the next, until it is left where it is."""
+
+    SYSCALL, ATTACH, DETACH = 24, 16, 17  # sys/ptrace.h
+    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+
+    def __init__(self, pid):
+        self.pid = pid
+        try:
+            self.ask(self.ATTACH)
+        except PermissionError as error:
+            raise unittest.SkipTest("one may not be traced here") from error
+        os.waitpid(pid, 0)
+
+    def ask(self, request):
+        nothing = ctypes.c_void_p()
+        if self.ptrace(ctypes.c_long(request), self.pid, nothing, nothing) != 0:
+            raise OSError(ctypes.get_errno(), "ptrace")
+
+    def stop_when(self, is_so):
+        """Behind the call that has made it so."""
+        while not is_so():
+            self.ask(self.SYSCALL)
+            os.waitpid(self.pid, 0)
+        os.kill(self.pid, signal.SIGSTOP)
+        self.ask(self.DETACH)
 
 
 FOR_EVER = "while :; do sleep 0.01; done"
@@ -229,6 +258,22 @@ class StandingStill(WithAFamily):
         self.assertEqual(wrapper.wait(20), 5)
         self.assertEqual(self.listed(), [])
 
+    def test_the_warden_that_has_seen_the_command_end_and_has_not_told(self):
+        self.assert_needed_for_no_code()
+
+    def test_the_same_where_a_loss_is_ignored(self):
+        self.assert_needed_for_no_code("--on-lost", "ignore")
+
+    def assert_needed_for_no_code(self, *options):
+        self.make_gate()
+        wrapper = self.hold("a", "--lease", "2s", *options, script="read line < go; exit 5")
+        (command,) = children(self.warden_of(wrapper))
+        warden = Stepped(self.warden_of(wrapper))
+        self.open_gate()
+        warden.stop_when(lambda: not stat_of(command))
+        self.assertEqual(wrapper.wait(20), 5)
+        self.assertEqual(self.listed(), [])
+
     def test_the_warden_keeps_no_signal_from_the_command(self):
         wrapper = self.hold("a", "--lease", "2s")
         os.kill(self.warden_of(wrapper), signal.SIGSTOP)
@@ -253,8 +298,13 @@ class StandingStill(WithAFamily):
 
     def test_all_until_the_next_one_is_in_the_command_is_not_started(self):
         """The word was given in time, and heard too late."""
+        for options in ([], ["--on-lost", "ignore"]):
+            with self.subTest(options):
+                self.assert_not_started_late(options)
+
+    def assert_not_started_late(self, options):
         holder = self.hold("a")
-        waiter = self.wait("a", "touch", "ran", options=["--verbose", "--lease", "1s"])
+        waiter = self.wait("a", "touch", "ran", options=["--verbose", "--lease", "1s", *options])
         warden = self.warden_of(waiter)
         until(lambda: children(warden))
         (command,) = children(warden)
@@ -276,6 +326,7 @@ class StandingStill(WithAFamily):
         _, err = waiter.communicate(timeout=20)
         self.assertEqual(waiter.returncode, 75, err)
         self.assertIn("lost before the command was started", err)
+        self.assertNotIn("goes on", err)
 
     @staticmethod
     def go_on(pid):
@@ -447,9 +498,23 @@ class BesideADaemon(WithAFamily):
         (warden,) = set(children(wrapper.pid)) - set(self.daemon())
         os.kill(warden, signal.SIGKILL)
 
+    def end_starter(self, wrapper):
+        """What the daemon has started is the wrapper's to adopt."""
+        starter, daemon = self.daemon()
+        os.kill(starter, signal.SIGKILL)
+        until(lambda: daemon in children(wrapper.pid) and not stat_of(starter))
+        (self.folder / "daemon").unlink()
+
     def test_it_is_spared_when_the_warden_is_killed(self):
+        self.assert_spared(lambda wrapper: None)
+
+    def test_what_it_left_behind_is_spared_too(self):
+        self.assert_spared(self.end_starter)
+
+    def assert_spared(self, befalls):
         wrapper = self.start_beside("a", "--", "sh", "-c", STUBBORN)
         until(lambda: len(self.family()) == len(FAMILY))
+        befalls(wrapper)
         self.kill_warden(wrapper)
         _, err = wrapper.communicate(timeout=20)
         self.assertEqual(wrapper.returncode, 76, err)

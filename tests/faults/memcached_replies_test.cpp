@@ -89,6 +89,25 @@ TEST_F(MemcachedReplies, AReleaseThatNeverArrivedIsMadeAgain) {
     expect_free_soon();
 }
 
+TEST_F(MemcachedReplies, AReleaseWhoseSecondCopyFindsThatTheFirstHasLandedIsNotCalledTooLate) {
+    auto hold = ours_.mutex("orders", long_lived()).acquire();
+    const auto removes = std::make_shared<std::atomic<int>>(0);
+    network_.on_request([this, removes](std::string_view request) {
+        if (memcached_verb(request) != MemcachedVerb::remove) return Verdict::pass;
+        const int number = ++*removes;
+        // What is held back by now is the first one.
+        if (number == 2) network_.let_pass();
+        return number <= 2 ? Verdict::hold : Verdict::pass;
+    });
+    auto releasing = std::async(std::launch::async, [&] { return hold.release(); });
+    ASSERT_TRUE(await([&] { return *removes == 1; }));
+    network_.cut();
+    ASSERT_TRUE(await([&] { return network_.late_replies() == 1; })) << "the first did not land";
+    land();
+    EXPECT_EQ(releasing.get(), Released::unknown) << "it was in time, for all that is known";
+    expect_free_soon();
+}
+
 TEST_F(MemcachedReplies, AConnectionThatBreaksBetweenCostsAHoldNothing) {
     auto hold = ours_.mutex("orders", {.lease = 3s}).acquire();
     for (int i = 0; i < 5; ++i) {
@@ -115,6 +134,16 @@ TEST_F(MemcachedReplies, AnAnswerThatIsNotOnesOwnEndsTheConnection) {
 TEST_F(MemcachedReplies, AnOldAddThatLandsAfterTheReleaseIsTakenOut) {
     auto hold = acquire_by_a_second_copy();
     EXPECT_EQ(hold.release(), Released::in_time);
+    land();
+    expect_free_soon();
+}
+
+TEST_F(MemcachedReplies, WhoLooksForAnOldAddDoesNotOvertakeTheRelease) {
+    auto hold = acquire_by_a_second_copy({.lease = 3s});
+    network_.delay_replies(100ms);
+    const Ambush renewal = ambush(MemcachedVerb::replace, {});
+    ASSERT_TRUE(renewal.await_seen(1));
+    EXPECT_EQ(hold.release(), Released::in_time) << "it met its renewal, and asked for the version";
     land();
     expect_free_soon();
 }

@@ -179,6 +179,7 @@ void Dealing::given_back(const Answer& answer) {
         case Kind::done:
             return tell(Standing{.state = State::admitted});
         case Kind::missing:
+            if (perhaps_done_) return tell(perhaps_done(desk_.description));
             return tell(Standing{});
         case Kind::parted:
             perhaps_done_ = perhaps_done_ || answer.repeated;
@@ -248,7 +249,8 @@ public:
     }
 
 private:
-    /// A minute in all: a tombstone on a server that can have one stays for as long.
+    /// So the last look is after 51 s: a tombstone on a server that can have one stays for about as
+    /// long.
     static constexpr std::chrono::nanoseconds longest_pause = 60s;
 
     void seen(const Answer& answer) {

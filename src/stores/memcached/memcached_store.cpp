@@ -193,15 +193,17 @@ Pending<Standing> MemcachedStore::leave(const Ticket& ticket) {
     const auto applicant = applicants_.forget(ticket.nonce);
     const Who who = who_is(ticket, applicant);
     const bool may_come_late = ticket.place.empty() || (applicant && applicant->may_come_late());
-    if (may_come_late) keep_vigil(desk(), who);
     const bool waits = applicant && !applicant->version;
     if (waits && !may_come_late) return Standing{.state = State::waiting};
     const auto flight = std::make_shared<Flight<Standing>>(wire_);
-    const auto one = dealing(who, [this, flight, who](const Result<Standing>& result) {
+    const auto told = [this, flight, who, may_come_late](const Result<Standing>& result) {
+        // Not before: it would end the item, and the release would find that gone.
+        if (may_come_late) keep_vigil(desk(), who);
         const bool free = result.ok() && result.value().state == State::admitted;
         if (free) applicants_.given_back(who->resource);
         flight->complete(result);
-    });
+    };
+    const auto one = dealing(who, told);
     if (applicant && applicant->version) {
         one->give_back(*applicant->version);
     } else {

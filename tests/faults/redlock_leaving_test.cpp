@@ -40,7 +40,7 @@ protected:
 
     const redlock::Nodes where_ = redlock::nodes_of(parse_store_url(nodes_.url()));
     const std::string name_ = where_.shown();
-    const redlock::Requests requests_{where_.terms};
+    const redlock::Requests requests_{where_.terms, where_.set};
     redlock::Acquaintance acquaintance_{where_.terms};
     const std::shared_ptr<const int> store_ = std::make_shared<const int>(0);
     redlock::RedlockWire wire_{where_, requests_.channel()};

@@ -27,6 +27,19 @@ std::string in_seconds(std::chrono::milliseconds time) {
     return std::to_string(std::chrono::ceil<std::chrono::seconds>(time).count()) + " s";
 }
 
+std::string sentence_on(const Vote& objection) {
+    const std::string all_anew =
+        ", or end all clients and delete the key holdfast/=run on each node";
+    if (objection.kind == Kind::disagreed) {
+        return "other clients have max_lease=" + std::to_string(objection.after.count()) +
+               "ms; give all the same" + all_anew;
+    }
+    return "other clients name other nodes, or these by other addresses; name all of them alike "
+           "(by "
+           "the parameter set, where the addresses must differ)" +
+           all_anew;
+}
+
 }  // namespace
 
 Candidacy::Candidacy(Desk desk, std::shared_ptr<const Profile> profile, Nonce nonce)
@@ -105,14 +118,16 @@ void Candidacy::go_on(Lock lock) {
     if (!told_) return;
     const Decision decision = ballot_->decision(BootClock::now());
     if (decision != Decision::open) {
-        return tell(counts_too_early() ? Decision::too_few : decision, std::move(lock));
+        const bool is_objected_to = desk_.acquaintance.objection().has_value();
+        return tell(is_objected_to ? Decision::too_few : decision, std::move(lock));
     }
     const auto behind = ballot_->write_backs();
     const std::uint64_t fence = ballot_->fence();
     const auto others = unanswered();
-    const bool waits =
-        others.size() + ballot_->count(Kind::silent) + desk_.terms().majority() <= places_.size() &&
-        !is_waited_for_;
+    // A node that has no say is no reason to hurry the others.
+    const auto have_a_say =
+        ballot_->count(Kind::admitted) + ballot_->count(Kind::busy) + ballot_->count(Kind::none);
+    const bool waits = others.size() + desk_.terms().majority() <= have_a_say && !is_waited_for_;
     is_waited_for_ |= waits;
     lock.unlock();
     write_back(behind, fence);
@@ -122,12 +137,6 @@ void Candidacy::go_on(Lock lock) {
     desk_.wire.at(BootClock::now() + grace, [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->give_up();
     });
-}
-
-/// Nodes that have forgotten everything do not know that leases may be longer than ours. One that
-/// does is enough.
-bool Candidacy::counts_too_early() const {
-    return desk_.acquaintance.max_lease_of_others() > desk_.terms().max_lease;
 }
 
 /// Those who still have a say.
@@ -191,12 +200,10 @@ Failure Candidacy::why_too_few() const {
     if (ballot_->count(Kind::gone) > 0) return was_refused() ? withdrawn() : too_late();
     Failure failure{errc::unreachable, Effect::none, desk_.description + ": "};
     if (may_be_in()) failure.effect = Effect::unknown;
-    if (ballot_->count(Kind::disagreed) > 0 || counts_too_early()) {
+    const auto objection = desk_.acquaintance.objection();
+    if (objection && !may_be_outweighed()) {
         failure.code = errc::bad_configuration;
-        failure.sentence += "other clients have max_lease=" +
-                            std::to_string(desk_.acquaintance.max_lease_of_others().count()) +
-                            "ms; give all the same, or end all clients and delete the key "
-                            "holdfast/=run on each node";
+        failure.sentence += sentence_on(*objection);
     } else if (ballot_->count(Kind::forgetful) > 0) {
         failure.sentence +=
             of_all(ballot_->count(Kind::forgetful)) +
@@ -211,6 +218,13 @@ Failure Candidacy::why_too_few() const {
         add_troubles(failure);
     }
     return failure;
+}
+
+/// By nodes that were not heard.
+bool Candidacy::may_be_outweighed() const {
+    const auto unheard = ballot_->count(Kind::silent) + ballot_->count(Kind::none);
+    const auto agree = ballot_->count(Kind::admitted) + ballot_->count(Kind::busy);
+    return unheard > 0 && agree + unheard >= desk_.terms().majority();
 }
 
 /// By a tombstone. Once it is in, it is gone by its lease.

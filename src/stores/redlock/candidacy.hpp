@@ -59,11 +59,11 @@ private:
     void write_back(std::span<const std::size_t> nodes, std::uint64_t fence);
     void go_on(Lock lock);
     void give_up();
-    bool counts_too_early() const;
     std::vector<std::size_t> unanswered() const;
     void tell(Decision decision, Lock lock);
     Outcome outcome(Decision decision) const;
     Failure too_late() const;
+    bool may_be_outweighed() const;
     bool was_refused() const;
     Failure why_too_few() const;
     void add_troubles(Failure& failure) const;

@@ -32,7 +32,7 @@ public:
     explicit RedlockStore(const Nodes& nodes)
         : nodes_(nodes),
           description_(nodes.shown()),
-          requests_(nodes.terms),
+          requests_(nodes.terms, nodes.set),
           acquaintance_(nodes.terms),
           candidates_(nodes.terms.max_lease),
           wire_(nodes, requests_.channel()) {}

@@ -77,6 +77,26 @@ TEST_F(RedlockOutage, AHoldOutlivesOneNodeAfterTheOtherThatStandsStillForAWhile)
     EXPECT_EQ(hold.release(), Released::in_time);
 }
 
+/// It came when somebody else was still in at one of them, and goes on without another one of those
+/// that let it in.
+TEST_F(RedlockTrap, AHoldComesToANodeThatWasTakenWhenItCame) {
+    plant_holder(2, {.lease = 1s});
+    const Client client = rival("?request_timeout=500ms");
+    const Hold hold = client.mutex("orders", {.lease = 1500ms}).acquire();
+    EXPECT_NE(nonces_at(2), nonces_at(0));
+    EXPECT_TRUE(await([&] { return nonces_at(2) == nonces_at(0); }));
+    node(0).kill();
+    EXPECT_FALSE(await([&] { return hold.lost().stop_requested(); }, 2s));
+}
+
+/// It is ended by hand at one node after the other, and is renewed in between.
+TEST_F(RedlockTrap, AHoldThatIsEndedComesToNoNodeAgain) {
+    const Hold hold = rival().mutex("orders", {.lease = 1s}).acquire();
+    rival().break_hold("orders", hold.fence());
+    EXPECT_TRUE(await([&] { return hold.lost().stop_requested(); }));
+    EXPECT_TRUE(is_free_everywhere());
+}
+
 // --- what forgets ---
 
 /// Three nodes, a short max_lease.

@@ -87,17 +87,21 @@ void Candidacy::entered(std::size_t node, const redis::Answer& answer) {
 
 Presence::Then Candidacy::note(Presence& presence, const Vote& vote,
                                const redis::Answer& answer) const {
-    using Copies = Presence::Copies;
     using Entered = Presence::Entered;
+    const bool is_called = vote.kind == Kind::busy && !profile_->caller.empty();
+    Entered how = is_called ? Entered::called : Entered::out;
+    if (vote.kind == Kind::admitted) how = Entered::in;
+    return presence.entered(how, copies_behind(answer));
+}
+
+/// Of an enter.
+Presence::Copies Candidacy::copies_behind(const redis::Answer& answer) const {
     const bool may_have_been_done =
         !answer.result.ok() && answer.result.failure().effect == Effect::unknown;
     // By when it was sent: which of the two answers is heard first says nothing.
     const bool is_behind_its_leave = answer.sent >= left_at_;
-    const bool is_called = vote.kind == Kind::busy && !profile_->caller.empty();
-    Entered how = is_called ? Entered::called : Entered::out;
-    if (vote.kind == Kind::admitted) how = Entered::in;
     const bool may_come = answer.repeated || may_have_been_done || is_behind_its_leave;
-    return presence.entered(how, may_come ? Copies::may_come : Copies::none);
+    return may_come ? Presence::Copies::may_come : Presence::Copies::none;
 }
 
 void Candidacy::wrote_back(std::size_t node, const redis::Answer& answer) {
@@ -266,12 +270,52 @@ void Candidacy::renew(const Extension& extension, std::uint64_t fence, Canvass::
     for (std::size_t i = 0; i < places_.size(); ++i) {
         desk_.wire.submit(
             i, desk_.requests.renew(*profile_, nonce_, extension, fence),
-            [self = shared_from_this(), canvass, i](const redis::Answer& answer) {
+            [self = shared_from_this(), canvass, i, lease = extension.lease,
+             fence](const redis::Answer& answer) {
                 const auto store = self->desk_.store.lock();
-                if (store) canvass->take(i, self->desk_.acquaintance.heard(i, answer).vote);
+                if (!store) return;
+                const Vote vote = self->desk_.acquaintance.heard(i, answer).vote;
+                self->renewed(i, vote.kind);
+                const bool is_kept = canvass->take(i, vote) == Decision::admitted;
+                if (is_kept) self->enter_where_it_is_missed(lease, fence);
             },
             desk_.wire.until());
     }
+}
+
+void Candidacy::renewed(std::size_t node, Kind kind) {
+    const std::lock_guard guard(mutex_);
+    if (kind == Kind::gone) places_[node].misses();
+}
+
+/// A hold that was had while others were in its way would otherwise rest on a bare majority for as
+/// long as it goes on, and one that outlives many restarts on none in the end. It counts there from
+/// its next renewal. Whoever leaves waits until this is on its way, as in enter().
+void Candidacy::enter_where_it_is_missed(std::chrono::milliseconds lease, std::uint64_t fence) {
+    const Lock lock(mutex_);
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+        if (!places_[i].enters_again()) continue;
+        Profile uncalled = *profile_;
+        uncalled.caller.clear();
+        desk_.wire.submit(
+            i, desk_.requests.enter(uncalled, nonce_, lease, fence),
+            [self = shared_from_this(), i](const redis::Answer& answer) {
+                if (const auto store = self->desk_.store.lock()) self->entered_again(i, answer);
+            },
+            desk_.wire.until());
+    }
+}
+
+void Candidacy::entered_again(std::size_t node, const redis::Answer& answer) {
+    using Entered = Presence::Entered;
+    const Vote vote = desk_.acquaintance.heard(node, answer).vote;
+    {
+        const std::lock_guard guard(mutex_);
+        const Entered how = vote.kind == Kind::admitted ? Entered::in : Entered::out;
+        const auto then = places_[node].entered_again(how, copies_behind(answer));
+        if (then == Presence::Then::nothing) return;
+    }
+    withdraw(node);
 }
 
 // --- leaving ---
@@ -361,12 +405,12 @@ void Candidacy::withdrew(std::size_t node, const redis::Answer& answer, Moment e
 }
 
 void take_out(const Desk& desk, const Profile& profile, const Ticket& ticket, Canvass::Told told) {
-    // Nobody knows of it afterwards: there is nothing that would be tried again.
+    // Nobody knows of it afterwards: there is nothing that would be tried again. Its own client may
+    // have it enter again where it is missed, before the others have taken it out.
     const auto canvass = std::make_shared<Canvass>(desk, std::move(told), Canvass::Ends::with_all);
-    const auto tombstone = ticket.place.empty() ? tombstone_time : 0ms;
     for (std::size_t i = 0; i < desk.terms().nodes; ++i) {
         desk.wire.submit(
-            i, desk.requests.leave(profile, ticket.nonce, tombstone, Calls::made),
+            i, desk.requests.leave(profile, ticket.nonce, tombstone_time, Calls::made),
             [desk, canvass, i](const redis::Answer& answer) {
                 const auto store = desk.store.lock();
                 if (!store) return;

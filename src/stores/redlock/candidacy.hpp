@@ -43,7 +43,8 @@ public:
     /// `told` is called once; with Decision::gone when it has left meanwhile, or before: then it
     /// enters nowhere.
     void enter(std::chrono::milliseconds lease, Callback<void(Outcome)> told);
-    /// Of one that is in, with that fence.
+    /// Of one that is in, with that fence. Where it is not, as others were in its way or the node
+    /// has lost it, it enters again, as long as a majority has it.
     void renew(const Extension& extension, std::uint64_t fence, Canvass::Told told);
     /// May be repeated. It goes on in the background, until each node has answered where it may be.
     void leave(Requests::Calls calls, Canvass::Told told);
@@ -68,6 +69,10 @@ private:
     Failure why_too_few() const;
     void add_troubles(Failure& failure) const;
     std::string of_all(std::size_t count) const;
+    void renewed(std::size_t node, Vote::Kind kind);
+    void enter_where_it_is_missed(std::chrono::milliseconds lease, std::uint64_t fence);
+    void entered_again(std::size_t node, const redis::Answer& answer);
+    Presence::Copies copies_behind(const redis::Answer& answer) const;
     void leave(std::size_t node, Presence::Leaving how, Requests::Calls calls,
                const std::shared_ptr<Canvass>& canvass);
     void left(std::size_t node, const redis::Answer& answer);

@@ -132,6 +132,18 @@ TEST_F(RedlockLeaving, OneWhoseEnterIsRefusedUnheardAndComesAgainBehindItsLeaveI
     EXPECT_TRUE(await([&] { return keys_of_holders(2) == "[]"; }, 5s)) << keys_of_holders(2);
 }
 
+/// What is no list of those who wait is found before anything is written, and keeps nobody in.
+TEST_F(RedlockLeaving, NobodyIsInWhereSomebodyElseHasAKeyForThoseWhoWait) {
+    const Client ours = rival();
+    Hold hold = ours.mutex("orders", long_lived()).acquire();
+    for (const std::size_t i : {0, 1, 2}) node(i).command({"SET", called_, "what is this"});
+    EXPECT_EQ(hold.release(), Released::in_time);
+    EXPECT_TRUE(await([&] { return is_free_everywhere(); }));
+    sentence_of([&] { static_cast<void>(ours.mutex("orders", long_lived()).try_acquire()); },
+                errc::corrupt);
+    EXPECT_TRUE(is_free_everywhere());
+}
+
 TEST_F(RedlockLeaving, ALeaveThatIsAskedForAgainAndAgainIsSentToANodeThatIsBackOnce) {
     const auto store = open_store(url_behind("?request_timeout=200ms")).store;
     const auto interest = store->wire().interest();

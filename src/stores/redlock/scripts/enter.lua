@@ -53,7 +53,8 @@ local fence = math.max(last_fence() + 1, microseconds, proposal)
 if fence > NEVER then return redis.error_reply('PLANTED the last fence is one that nobody was given') end
 need('SET', fence_key)
 need_to_write_holder()
-local waiters = redis.call('EXISTS', called_key) == 1
+-- Before anything is written, too: the key may be of another kind.
+local waiters = somebody_waits()
 if waiters then need_calls() end
 keep_fence(fence)
 write_holder(holders,

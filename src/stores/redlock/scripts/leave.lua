@@ -21,8 +21,10 @@ end
 local holders = read_holders()
 local one = holders[nonce]
 holders[nonce] = nil
--- Mostly nobody waits, and nothing is in doubt: then one write is all.
-local may_call = somebody_waits()
+-- Mostly nobody waits, and nothing is in doubt: then one write is all. A key of another kind keeps
+-- nobody in.
+local is_told, may_call = pcall(somebody_waits)
+may_call = is_told and may_call
 if time > 0 then
     need('ZADD', left_key)
     need('ZREMRANGEBYSCORE', left_key)

@@ -22,6 +22,7 @@ if serial >= one.serial then
     if fence > last_fence() then keep_fence(fence) end
     write_holder(holders, one)
 end
+-- Whom it let in later than that it let in when it counted: its clock was set back since.
 local forgetful = forgetful_until()
-if forgetful then return { FORGETFUL, 0, microseconds, left_until(forgetful) } end
+if forgetful and one.since < forgetful then return { FORGETFUL, 0, microseconds, left_until(forgetful) } end
 return { ADMITTED, one.fence, microseconds }

@@ -111,6 +111,15 @@ TEST_F(RedlockClock, AHoldOutlivesThatAllAreSetBackBehindTheirStart) {
     EXPECT_EQ(attempt->release(), Released::in_time);
 }
 
+/// What its client proposes is what they showed before.
+TEST_F(RedlockClock, ALockThatNobodyUsedIsHadAtOnceAfterAllWereSetBack) {
+    set_all(600);
+    const Client client = connect(set_of_new_ones(""));
+    client.mutex("orders").acquire().release();
+    set_all(0);
+    EXPECT_TRUE(client.mutex("bills").try_acquire());
+}
+
 /// A machine that takes its clock for local time, until it hears of the right one.
 TEST_F(RedlockClock, ANodeThatIsSetBackCountsAfterMaxLeaseAllTheSame) {
     set_all(3600);

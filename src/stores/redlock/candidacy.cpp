@@ -186,7 +186,8 @@ Candidacy::Outcome Candidacy::outcome(Decision decision) const {
                 .fence = ballot_->fence(),
                 .sent = sent_,
                 .until_free = ballot_->until_free(),
-                .flight = BootClock::now() - sent_};
+                .flight = BootClock::now() - sent_,
+                .proposed_too_much = ballot_->count(Kind::ahead) >= desk_.terms().majority()};
     if (decision == Decision::too_few) how.failure = why_too_few();
     if (decision == Decision::late) how.failure = too_late();
     return how;

@@ -37,6 +37,9 @@ public:
         /// If nobody gives it back before.
         std::chrono::milliseconds until_free{0};
         std::chrono::nanoseconds flight{0};
+        /// A majority has refused what it proposed, for their clocks were set back since the last
+        /// answers. By these ones that is known.
+        bool proposed_too_much = false;
         /// Why, where too few nodes had a say.
         std::optional<Failure> failure = std::nullopt;
     };

@@ -152,6 +152,11 @@ Pending<Standing> RedlockStore::leave(const Ticket& ticket) {
         last_try = candidate->last_try;
         fence = candidate->fence;
     }
+    // Memory was out before it entered.
+    if (candidate && !last_try) {
+        forget(ticket.nonce);
+        return Standing{};
+    }
     if (candidate && fence == 0 && !ticket.place.empty()) {
         forget(ticket.nonce);
         last_try->leave(Calls::made, {});

@@ -97,6 +97,39 @@ TEST_F(RedlockTrap, AHoldThatIsEndedComesToNoNodeAgain) {
     EXPECT_TRUE(is_free_everywhere());
 }
 
+/// Readers who came beside each other, each first at another node.
+TEST_F(RedlockTrap, AFenceThatTwoReadersHaveEndsNoneOfThem) {
+    for (const std::size_t i : {0, 1, 2}) {
+        plant_holder(i, {.nonce = 'a', .weight = 1, .fence = 7});
+        plant_holder(i, {.nonce = 'b', .weight = 1, .fence = 7});
+    }
+    const Client client = rival();
+    const auto said = sentence_of([&] { client.break_hold("orders", 7); }, errc::conflict);
+    EXPECT_NE(said.find("2 readers"), std::string::npos) << said;
+    EXPECT_EQ(client.look_at("orders")->holders.size(), 2U);
+}
+
+// --- who is on a minority ---
+
+TEST_F(RedlockTrap, WhoIsOnAMinorityOfTheNodesDoesNotHold) {
+    plant_holder(2, {});
+    const auto found = rival().look_at("orders")->holders;
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_NE(found[0].owner.find("on 1 of 3 nodes: it does not hold"), std::string::npos)
+        << found[0].owner;
+}
+
+TEST_F(RedlockTrap, WhoIsOnANodeThatIsHeardAndPerhapsOnOneThatIsNotMayHold) {
+    for (const std::size_t i : {0, 2}) plant_holder(i, {});
+    const Client client = rival("?request_timeout=500ms");
+    node(2).pause();
+    const auto found = client.look_at("orders")->holders;
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].owner.find("does not hold"), std::string::npos) << found[0].owner;
+    EXPECT_NE(found[0].owner.find("on 1 of the 2 nodes that answered"), std::string::npos)
+        << found[0].owner;
+}
+
 // --- what forgets ---
 
 /// Three nodes, a short max_lease.

@@ -33,17 +33,30 @@ ContenderInfo info(const Place& place, std::uint64_t capacity) {
             .foreign = place.foreign};
 }
 
-std::vector<Ticket> tickets_of(const std::vector<Line>& lines, std::string_view resource,
-                               std::uint64_t fence, const Capabilities& store) {
-    std::vector<Ticket> tickets;
+std::vector<Place> holders_by(const std::vector<Line>& lines, std::string_view resource,
+                              std::uint64_t fence, const Capabilities& store) {
+    std::vector<Place> holders;
     for (const Line& line : lines) {
         if (line.resource != resource) continue;
         for (const Place& place : line.holders) {
             if (fence == 0 ? holds_unfenced(place, store) : place.fence == fence)
-                tickets.push_back(place.ticket);
+                holders.push_back(place);
         }
     }
-    return tickets;
+    return holders;
+}
+
+/// Readers who came beside each other may have one fence, where several nodes give it: it does not
+/// say which of them is meant. Those of one owner are one.
+void refuse_if_several(std::string_view name, std::uint64_t fence,
+                       const std::vector<Place>& holders) {
+    const auto is_another = [&](const Place& one) { return one.owner != holders.front().owner; };
+    if (fence == 0 || std::ranges::none_of(holders, is_another)) return;
+    throw Error(errc::conflict,
+                std::string(name) + ": " + std::to_string(holders.size()) +
+                    " readers who came at one moment hold it with the fence " +
+                    std::to_string(fence) +
+                    ", which does not tell them apart; end the process of the one that is meant");
 }
 
 /// Ends all that hold it with this fence now; whether there were any.
@@ -52,9 +65,10 @@ bool end_holders(const core::Context& context, std::string_view name, std::uint6
     const auto lines = context.store().look_at(resource).get();
     if (!lines.ok()) core::throw_failure(name, lines.failure());
     bool ended = false;
-    const auto tickets = tickets_of(lines.value(), resource, fence, context.store().capabilities());
-    for (const Ticket& ticket : tickets) {
-        const auto stood = context.store().leave(ticket).get();
+    const auto holders = holders_by(lines.value(), resource, fence, context.store().capabilities());
+    refuse_if_several(name, fence, holders);
+    for (const Place& one : holders) {
+        const auto stood = context.store().leave(one.ticket).get();
         if (!stood.ok()) core::throw_failure(name, stood.failure());
         if (stood.value().state == Standing::State::admitted) ended = true;
     }

@@ -91,8 +91,10 @@ std::vector<Scheme> schemes() {
          {"layout", "password_file", "replicas", "tls_ca", "tls_cert", "tls_key"}},
 #endif
 #ifdef HOLDFAST_STORE_REDLOCK
-        {"redlock", open_redlock, {"max_lease", "password_file"}},
-        {"redlocks", open_redlock, {"max_lease", "password_file", "tls_ca", "tls_cert", "tls_key"}},
+        {"redlock", open_redlock, {"max_lease", "set", "password_file"}},
+        {"redlocks",
+         open_redlock,
+         {"max_lease", "set", "password_file", "tls_ca", "tls_cert", "tls_key"}},
 #endif
 #ifdef HOLDFAST_STORE_ZOOKEEPER
         {"zookeeper", open_zookeeper, {"auth", "password_file", "tick"}},

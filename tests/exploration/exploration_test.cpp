@@ -55,6 +55,13 @@ INSTANTIATE_TEST_SUITE_P(
         Play{"WithRenewals",
              {.ticks = 1, .lease = 1, .renewals = 1},
              {.ticks = 2, .lease = 2, .renewals = 1}},
+        // It enters again where the rival was, who comes back.
+        Play{"WithARivalWhoComesAgain",
+             {.attempts = {1, 2}, .ticks = 0, .lease = 1, .renewals = 1},
+             {.attempts = {1, 2}, .ticks = 1, .lease = 1, .renewals = 1}},
+        Play{"WithRenewalsAndARestart",
+             {.ticks = 0, .lease = 1, .renewals = 1, .restarts = 1},
+             {.ticks = 1, .lease = 1, .renewals = 1, .restarts = 1}},
         Play{"WithALetterDoubled",
              {.ticks = 1, .lease = 1, .doubles = 1},
              {.ticks = 2, .lease = 2, .doubles = 1}},

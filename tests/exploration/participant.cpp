@@ -35,8 +35,7 @@ std::vector<Letter> Participant::take(const Letter& letter, const Vote& vote, Mo
         return {};
     }
     if (is_admitted && fault_ == Fault::keeps_by_minority) count_from(sent_);
-    settle_renewal(now);
-    return {};
+    return settle_renewal(now);
 }
 
 std::vector<Letter> Participant::give_up(Moment now) {
@@ -45,8 +44,7 @@ std::vector<Letter> Participant::give_up(Moment now) {
         return settle(now);
     }
     renewal_->give_up();
-    settle_renewal(now);
-    return {};
+    return settle_renewal(now);
 }
 
 std::vector<Letter> Participant::settle(Moment now) {
@@ -95,10 +93,25 @@ std::vector<Letter> Participant::renew(Moment now) {
 }
 
 /// What was lost stays lost.
-void Participant::settle_renewal(Moment now) {
+std::vector<Letter> Participant::settle_renewal(Moment now) {
     const Decision decision = renewal_->decision();
+    if (decision == Decision::open) return {};
     if (decision == Decision::admitted && holds(now)) count_from(sent_);
-    if (decision != Decision::open) renewal_.reset();
+    const auto letters =
+        decision == Decision::admitted ? enter_where_it_is_missed() : std::vector<Letter>{};
+    renewal_.reset();
+    return letters;
+}
+
+/// A majority has it.
+std::vector<Letter> Participant::enter_where_it_is_missed() const {
+    std::vector<Letter> letters;
+    Request again = request_;
+    again.fence = fence_;
+    for (std::size_t i = 0; i < terms_.nodes; ++i) {
+        if (renewal_->votes()[i].kind == Vote::Kind::gone) letters.push_back({i, again});
+    }
+    return letters;
 }
 
 /// Everywhere: also where no answer came from, and where one that it was refused.

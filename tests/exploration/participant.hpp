@@ -79,7 +79,8 @@ private:
     std::vector<Letter> settle(Moment now);
     std::vector<Letter> refused(redlock::Decision decision);
     void admitted(std::uint64_t fence, Moment now);
-    void settle_renewal(Moment now);
+    std::vector<Letter> settle_renewal(Moment now);
+    std::vector<Letter> enter_where_it_is_missed() const;
     void count_from(Moment sent);
     std::vector<Letter> to_all(const Request& request) const;
 

@@ -28,6 +28,7 @@ struct Errand {
     What what = What::enter;
     bool is_repeated = false;  ///< a copy of it was lost
     bool is_late = false;      ///< it was sent after its client had left
+    bool is_again = false;     ///< a renewal has missed it
     auto operator<=>(const Errand&) const = default;
 };
 
@@ -56,7 +57,7 @@ struct World {
     bool is_in = false;
     bool has_tombstone = false;
     /// How often each may still happen.
-    int refusals = 1, losses = 2, ends = 2;
+    int refusals = 1, losses = 2, ends = 2, misses = 1;
     std::vector<Errand> connection = {Errand{}};  ///< in the order in which they are carried out
     std::vector<What> lost = {};                  ///< copies, sorted
     std::vector<Answer> answers = {};             ///< sorted
@@ -110,6 +111,7 @@ private:
 
     void go_on_from(const World& world) {
         if (!world.has_left) add(after_leaving(world), "it leaves");
+        if (world.misses > 0) add(after_missing(world), "a renewal misses it");
         if (!world.connection.empty()) go_on_by_connection(world);
         for (std::size_t i = 0; i < world.lost.size(); ++i) {
             World next = world;
@@ -170,6 +172,15 @@ private:
         return world;
     }
 
+    static World after_missing(World world) {
+        --world.misses;
+        world.client.misses();
+        if (world.client.enters_again()) {
+            world.connection.push_back({.what = What::enter, .is_again = true});
+        }
+        return world;
+    }
+
     static World after_leaving(World world) {
         using Leaving = Presence::Leaving;
         world.has_left = true;
@@ -216,10 +227,11 @@ private:
     void hear_of_enter(World& world, const Answer& answer) const {
         const bool may_come = (is_copied(answer) && flaw_ != Flaw::forgets_copies) ||
                               (answer.request.is_late && flaw_ != Flaw::trusts_the_order);
-        then(world,
-             world.client.entered(
-                 answer.how == Answer::How::in ? Presence::Entered::in : Presence::Entered::out,
-                 may_come ? Presence::Copies::may_come : Presence::Copies::none));
+        const auto how =
+            answer.how == Answer::How::in ? Presence::Entered::in : Presence::Entered::out;
+        const auto copies = may_come ? Presence::Copies::may_come : Presence::Copies::none;
+        then(world, answer.request.is_again ? world.client.entered_again(how, copies)
+                                            : world.client.entered(how, copies));
     }
 
     static void then(World& world, Presence::Then what) {

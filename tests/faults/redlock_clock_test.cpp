@@ -100,6 +100,26 @@ TEST_F(RedlockClock, AHoldOutlivesThatAllAreSetBack) {
     EXPECT_EQ(hold.release(), Released::in_time);
 }
 
+/// Also behind the moment since when they are known: they have forgotten nothing.
+TEST_F(RedlockClock, AHoldOutlivesThatAllAreSetBackBehindTheirStart) {
+    set_all(600);
+    const Client client = connect(url("?max_lease=1s"));
+    auto attempt = client.mutex("orders", {.lease = 900ms}).try_acquire_for(10s);
+    ASSERT_TRUE(attempt);
+    set_all(0);
+    EXPECT_FALSE(await([&] { return attempt->lost().stop_requested(); }, 1500ms));
+    EXPECT_EQ(attempt->release(), Released::in_time);
+}
+
+/// What its client proposes is what they showed before.
+TEST_F(RedlockClock, ALockThatNobodyUsedIsHadAtOnceAfterAllWereSetBack) {
+    set_all(600);
+    const Client client = connect(set_of_new_ones(""));
+    client.mutex("orders").acquire().release();
+    set_all(0);
+    EXPECT_TRUE(client.mutex("bills").try_acquire());
+}
+
 /// A machine that takes its clock for local time, until it hears of the right one.
 TEST_F(RedlockClock, ANodeThatIsSetBackCountsAfterMaxLeaseAllTheSame) {
     set_all(3600);

@@ -3,6 +3,7 @@
 #include <holdfast/holdfast.hpp>
 
 #include "faults/ambush.hpp"
+#include "faults/redis_faults.hpp"
 #include "port/store.hpp"
 #include "servers/redis_nodes.hpp"
 #include "stores/open_store.hpp"
@@ -71,6 +72,25 @@ protected:
         }
         return true;
     }
+    /// Who is in there as `orders`.
+    std::string nonces_at(std::size_t index) { return node(index).command({"HKEYS", holders_}); }
+    /// Somebody whom no client knows of.
+    struct Planted {
+        char nonce = 'a';
+        std::chrono::milliseconds lease = 60s;
+        std::uint64_t weight = all;
+        std::uint64_t fence = 1;
+    };
+    void plant_holder(std::size_t index, const Planted& one) {
+        const std::string_view script = R"(
+            local time = redis.call('TIME')
+            local now = time[1] * 1000000 + time[2]
+            redis.call('HSET', KEYS[1], ARGV[1], cmsgpack.pack(tonumber(ARGV[2]),
+                tonumber(ARGV[3]), now + ARGV[4] * 1000, 0, now, 'here 1 ' .. ARGV[1])))";
+        node(index).command({"EVAL", std::string(script), "1", holders_, std::string(32, one.nonce),
+                             std::to_string(one.weight), std::to_string(one.fence),
+                             std::to_string(one.lease.count())});
+    }
     /// Far sooner than a lease of a minute ends.
     void expect_free_soon() {
         EXPECT_TRUE(await([&] { return is_free_everywhere(); }, 10s))
@@ -79,6 +99,9 @@ protected:
     static LockOptions long_lived() { return {.lease = 60s}; }
 
     RedisNodes nodes_;
+    // The keys of `orders`.
+    const std::string holders_ = line_key("holdfast/orders") + "=";
+    const std::string called_ = holders_ + "called";
 
 private:
     std::vector<std::unique_ptr<FaultProxy>> made() const {

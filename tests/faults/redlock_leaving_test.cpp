@@ -40,7 +40,7 @@ protected:
 
     const redlock::Nodes where_ = redlock::nodes_of(parse_store_url(nodes_.url()));
     const std::string name_ = where_.shown();
-    const redlock::Requests requests_{where_.terms};
+    const redlock::Requests requests_{where_.terms, where_.set};
     redlock::Acquaintance acquaintance_{where_.terms};
     const std::shared_ptr<const int> store_ = std::make_shared<const int>(0);
     redlock::RedlockWire wire_{where_, requests_.channel()};
@@ -130,6 +130,18 @@ TEST_F(RedlockLeaving, OneWhoseEnterIsRefusedUnheardAndComesAgainBehindItsLeaveI
     // What comes behind it on the same connection has been answered.
     static_cast<void>(ours.look_at("bills"));
     EXPECT_TRUE(await([&] { return keys_of_holders(2) == "[]"; }, 5s)) << keys_of_holders(2);
+}
+
+/// What is no list of those who wait is found before anything is written, and keeps nobody in.
+TEST_F(RedlockLeaving, NobodyIsInWhereSomebodyElseHasAKeyForThoseWhoWait) {
+    const Client ours = rival();
+    Hold hold = ours.mutex("orders", long_lived()).acquire();
+    for (const std::size_t i : {0, 1, 2}) node(i).command({"SET", called_, "what is this"});
+    EXPECT_EQ(hold.release(), Released::in_time);
+    EXPECT_TRUE(await([&] { return is_free_everywhere(); }));
+    sentence_of([&] { static_cast<void>(ours.mutex("orders", long_lived()).try_acquire()); },
+                errc::corrupt);
+    EXPECT_TRUE(is_free_everywhere());
 }
 
 TEST_F(RedlockLeaving, ALeaveThatIsAskedForAgainAndAgainIsSentToANodeThatIsBackOnce) {

@@ -77,6 +77,59 @@ TEST_F(RedlockOutage, AHoldOutlivesOneNodeAfterTheOtherThatStandsStillForAWhile)
     EXPECT_EQ(hold.release(), Released::in_time);
 }
 
+/// It came when somebody else was still in at one of them, and goes on without another one of those
+/// that let it in.
+TEST_F(RedlockTrap, AHoldComesToANodeThatWasTakenWhenItCame) {
+    plant_holder(2, {.lease = 1s});
+    const Client client = rival("?request_timeout=500ms");
+    const Hold hold = client.mutex("orders", {.lease = 1500ms}).acquire();
+    EXPECT_NE(nonces_at(2), nonces_at(0));
+    EXPECT_TRUE(await([&] { return nonces_at(2) == nonces_at(0); }));
+    node(0).kill();
+    EXPECT_FALSE(await([&] { return hold.lost().stop_requested(); }, 2s));
+}
+
+/// It is ended by hand at one node after the other, and is renewed in between.
+TEST_F(RedlockTrap, AHoldThatIsEndedComesToNoNodeAgain) {
+    const Hold hold = rival().mutex("orders", {.lease = 1s}).acquire();
+    rival().break_hold("orders", hold.fence());
+    EXPECT_TRUE(await([&] { return hold.lost().stop_requested(); }));
+    EXPECT_TRUE(is_free_everywhere());
+}
+
+/// Readers who came beside each other, each first at another node.
+TEST_F(RedlockTrap, AFenceThatTwoReadersHaveEndsNoneOfThem) {
+    for (const std::size_t i : {0, 1, 2}) {
+        plant_holder(i, {.nonce = 'a', .weight = 1, .fence = 7});
+        plant_holder(i, {.nonce = 'b', .weight = 1, .fence = 7});
+    }
+    const Client client = rival();
+    const auto said = sentence_of([&] { client.break_hold("orders", 7); }, errc::conflict);
+    EXPECT_NE(said.find("2 readers"), std::string::npos) << said;
+    EXPECT_EQ(client.look_at("orders")->holders.size(), 2U);
+}
+
+// --- who is on a minority ---
+
+TEST_F(RedlockTrap, WhoIsOnAMinorityOfTheNodesDoesNotHold) {
+    plant_holder(2, {});
+    const auto found = rival().look_at("orders")->holders;
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_NE(found[0].owner.find("on 1 of 3 nodes: it does not hold"), std::string::npos)
+        << found[0].owner;
+}
+
+TEST_F(RedlockTrap, WhoIsOnANodeThatIsHeardAndPerhapsOnOneThatIsNotMayHold) {
+    for (const std::size_t i : {0, 2}) plant_holder(i, {});
+    const Client client = rival("?request_timeout=500ms");
+    node(2).pause();
+    const auto found = client.look_at("orders")->holders;
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].owner.find("does not hold"), std::string::npos) << found[0].owner;
+    EXPECT_NE(found[0].owner.find("on 1 of the 2 nodes that answered"), std::string::npos)
+        << found[0].owner;
+}
+
 // --- what forgets ---
 
 /// Three nodes, a short max_lease.

@@ -21,6 +21,7 @@ public:
             all.push_back(everywhere({"SET", fence_key("holdfast/orders"), text}));
             all.push_back(everywhere({"HSET", key_, std::string(32, 'a'), text}));
             all.push_back(everywhere({"HSET", key_, text, holder()[0]}));
+            all.push_back(everywhere({"SET", key_ + "called", text}));
             all.push_back(everywhere({"ZADD", key_ + "called", "9000000000000000", text}));
         }
         for (std::size_t place = 0; place < holder().size(); ++place) {

@@ -78,7 +78,8 @@ protected:
         return ask(redlock::scripts::leave, {nonce, "60000", ""});
     }
     std::string ask(std::string_view text, std::vector<std::string> arguments) const {
-        arguments.insert(arguments.begin(), {run(), std::to_string(terms.max_lease.count())});
+        arguments.insert(arguments.begin(),
+                         {run(), std::to_string(terms.max_lease.count()), "5e7"});
         return run_script(text,
                           {"{holdfast/abc}jobs=", "{holdfast/abc}#fence", "{holdfast/abc}jobs=left",
                            "{holdfast/abc}jobs=called", "holdfast/=run"},

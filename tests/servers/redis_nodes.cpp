@@ -29,7 +29,7 @@ std::string RedisNodes::url_at(const std::vector<int>& ports, const std::string&
     for (const int port : ports) {
         hosts += (hosts.empty() ? "" : ",") + std::string("127.0.0.1:") + std::to_string(port);
     }
-    return "redlock://" + hosts + parameters;
+    return "redlock://" + hosts + (parameters.empty() ? "?" : parameters + "&") + "set=test";
 }
 
 std::string RedisNodes::url(const std::string& parameters) const {

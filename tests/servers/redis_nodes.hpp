@@ -15,7 +15,7 @@ public:
     explicit RedisNodes(std::size_t count = 5, const RedisOptions& options = {});
 
     std::size_t size() const { return servers_.size(); }
-    /// "redlock://h1,h2,h3"
+    /// "redlock://h1,h2,h3?set=test": one set by whatever ports.
     std::string url(const std::string& parameters = "") const;
     /// The same, by other ports: those of proxies, say.
     static std::string url_at(const std::vector<int>& ports, const std::string& parameters = "");

@@ -27,6 +27,19 @@ std::string in_seconds(std::chrono::milliseconds time) {
     return std::to_string(std::chrono::ceil<std::chrono::seconds>(time).count()) + " s";
 }
 
+std::string sentence_on(const Vote& objection) {
+    const std::string all_anew =
+        ", or end all clients and delete the key holdfast/=run on each node";
+    if (objection.kind == Kind::disagreed) {
+        return "other clients have max_lease=" + std::to_string(objection.after.count()) +
+               "ms; give all the same" + all_anew;
+    }
+    return "other clients name other nodes, or these by other addresses; name all of them alike "
+           "(by "
+           "the parameter set, where the addresses must differ)" +
+           all_anew;
+}
+
 }  // namespace
 
 Candidacy::Candidacy(Desk desk, std::shared_ptr<const Profile> profile, Nonce nonce)
@@ -74,17 +87,21 @@ void Candidacy::entered(std::size_t node, const redis::Answer& answer) {
 
 Presence::Then Candidacy::note(Presence& presence, const Vote& vote,
                                const redis::Answer& answer) const {
-    using Copies = Presence::Copies;
     using Entered = Presence::Entered;
+    const bool is_called = vote.kind == Kind::busy && !profile_->caller.empty();
+    Entered how = is_called ? Entered::called : Entered::out;
+    if (vote.kind == Kind::admitted) how = Entered::in;
+    return presence.entered(how, copies_behind(answer));
+}
+
+/// Of an enter.
+Presence::Copies Candidacy::copies_behind(const redis::Answer& answer) const {
     const bool may_have_been_done =
         !answer.result.ok() && answer.result.failure().effect == Effect::unknown;
     // By when it was sent: which of the two answers is heard first says nothing.
     const bool is_behind_its_leave = answer.sent >= left_at_;
-    const bool is_called = vote.kind == Kind::busy && !profile_->caller.empty();
-    Entered how = is_called ? Entered::called : Entered::out;
-    if (vote.kind == Kind::admitted) how = Entered::in;
     const bool may_come = answer.repeated || may_have_been_done || is_behind_its_leave;
-    return presence.entered(how, may_come ? Copies::may_come : Copies::none);
+    return may_come ? Presence::Copies::may_come : Presence::Copies::none;
 }
 
 void Candidacy::wrote_back(std::size_t node, const redis::Answer& answer) {
@@ -105,14 +122,16 @@ void Candidacy::go_on(Lock lock) {
     if (!told_) return;
     const Decision decision = ballot_->decision(BootClock::now());
     if (decision != Decision::open) {
-        return tell(counts_too_early() ? Decision::too_few : decision, std::move(lock));
+        const bool is_objected_to = desk_.acquaintance.objection().has_value();
+        return tell(is_objected_to ? Decision::too_few : decision, std::move(lock));
     }
     const auto behind = ballot_->write_backs();
     const std::uint64_t fence = ballot_->fence();
     const auto others = unanswered();
-    const bool waits =
-        others.size() + ballot_->count(Kind::silent) + desk_.terms().majority() <= places_.size() &&
-        !is_waited_for_;
+    // A node that has no say is no reason to hurry the others.
+    const auto have_a_say =
+        ballot_->count(Kind::admitted) + ballot_->count(Kind::busy) + ballot_->count(Kind::none);
+    const bool waits = others.size() + desk_.terms().majority() <= have_a_say && !is_waited_for_;
     is_waited_for_ |= waits;
     lock.unlock();
     write_back(behind, fence);
@@ -122,12 +141,6 @@ void Candidacy::go_on(Lock lock) {
     desk_.wire.at(BootClock::now() + grace, [weak = weak_from_this()] {
         if (const auto self = weak.lock()) self->give_up();
     });
-}
-
-/// Nodes that have forgotten everything do not know that leases may be longer than ours. One that
-/// does is enough.
-bool Candidacy::counts_too_early() const {
-    return desk_.acquaintance.max_lease_of_others() > desk_.terms().max_lease;
 }
 
 /// Those who still have a say.
@@ -173,7 +186,8 @@ Candidacy::Outcome Candidacy::outcome(Decision decision) const {
                 .fence = ballot_->fence(),
                 .sent = sent_,
                 .until_free = ballot_->until_free(),
-                .flight = BootClock::now() - sent_};
+                .flight = BootClock::now() - sent_,
+                .proposed_too_much = ballot_->count(Kind::ahead) >= desk_.terms().majority()};
     if (decision == Decision::too_few) how.failure = why_too_few();
     if (decision == Decision::late) how.failure = too_late();
     return how;
@@ -191,12 +205,10 @@ Failure Candidacy::why_too_few() const {
     if (ballot_->count(Kind::gone) > 0) return was_refused() ? withdrawn() : too_late();
     Failure failure{errc::unreachable, Effect::none, desk_.description + ": "};
     if (may_be_in()) failure.effect = Effect::unknown;
-    if (ballot_->count(Kind::disagreed) > 0 || counts_too_early()) {
+    const auto objection = desk_.acquaintance.objection();
+    if (objection && !may_be_outweighed()) {
         failure.code = errc::bad_configuration;
-        failure.sentence += "other clients have max_lease=" +
-                            std::to_string(desk_.acquaintance.max_lease_of_others().count()) +
-                            "ms; give all the same, or end all clients and delete the key "
-                            "holdfast/=run on each node";
+        failure.sentence += sentence_on(*objection);
     } else if (ballot_->count(Kind::forgetful) > 0) {
         failure.sentence +=
             of_all(ballot_->count(Kind::forgetful)) +
@@ -211,6 +223,13 @@ Failure Candidacy::why_too_few() const {
         add_troubles(failure);
     }
     return failure;
+}
+
+/// By nodes that were not heard.
+bool Candidacy::may_be_outweighed() const {
+    const auto unheard = ballot_->count(Kind::silent) + ballot_->count(Kind::none);
+    const auto agree = ballot_->count(Kind::admitted) + ballot_->count(Kind::busy);
+    return unheard > 0 && agree + unheard >= desk_.terms().majority();
 }
 
 /// By a tombstone. Once it is in, it is gone by its lease.
@@ -252,12 +271,52 @@ void Candidacy::renew(const Extension& extension, std::uint64_t fence, Canvass::
     for (std::size_t i = 0; i < places_.size(); ++i) {
         desk_.wire.submit(
             i, desk_.requests.renew(*profile_, nonce_, extension, fence),
-            [self = shared_from_this(), canvass, i](const redis::Answer& answer) {
+            [self = shared_from_this(), canvass, i, lease = extension.lease,
+             fence](const redis::Answer& answer) {
                 const auto store = self->desk_.store.lock();
-                if (store) canvass->take(i, self->desk_.acquaintance.heard(i, answer).vote);
+                if (!store) return;
+                const Vote vote = self->desk_.acquaintance.heard(i, answer).vote;
+                self->renewed(i, vote.kind);
+                const bool is_kept = canvass->take(i, vote) == Decision::admitted;
+                if (is_kept) self->enter_where_it_is_missed(lease, fence);
             },
             desk_.wire.until());
     }
+}
+
+void Candidacy::renewed(std::size_t node, Kind kind) {
+    const std::lock_guard guard(mutex_);
+    if (kind == Kind::gone) places_[node].misses();
+}
+
+/// A hold that was had while others were in its way would otherwise rest on a bare majority for as
+/// long as it goes on, and one that outlives many restarts on none in the end. It counts there from
+/// its next renewal. Whoever leaves waits until this is on its way, as in enter().
+void Candidacy::enter_where_it_is_missed(std::chrono::milliseconds lease, std::uint64_t fence) {
+    const Lock lock(mutex_);
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+        if (!places_[i].enters_again()) continue;
+        Profile uncalled = *profile_;
+        uncalled.caller.clear();
+        desk_.wire.submit(
+            i, desk_.requests.enter(uncalled, nonce_, lease, fence),
+            [self = shared_from_this(), i](const redis::Answer& answer) {
+                if (const auto store = self->desk_.store.lock()) self->entered_again(i, answer);
+            },
+            desk_.wire.until());
+    }
+}
+
+void Candidacy::entered_again(std::size_t node, const redis::Answer& answer) {
+    using Entered = Presence::Entered;
+    const Vote vote = desk_.acquaintance.heard(node, answer).vote;
+    {
+        const std::lock_guard guard(mutex_);
+        const Entered how = vote.kind == Kind::admitted ? Entered::in : Entered::out;
+        const auto then = places_[node].entered_again(how, copies_behind(answer));
+        if (then == Presence::Then::nothing) return;
+    }
+    withdraw(node);
 }
 
 // --- leaving ---
@@ -347,12 +406,12 @@ void Candidacy::withdrew(std::size_t node, const redis::Answer& answer, Moment e
 }
 
 void take_out(const Desk& desk, const Profile& profile, const Ticket& ticket, Canvass::Told told) {
-    // Nobody knows of it afterwards: there is nothing that would be tried again.
+    // Nobody knows of it afterwards: there is nothing that would be tried again. Its own client may
+    // have it enter again where it is missed, before the others have taken it out.
     const auto canvass = std::make_shared<Canvass>(desk, std::move(told), Canvass::Ends::with_all);
-    const auto tombstone = ticket.place.empty() ? tombstone_time : 0ms;
     for (std::size_t i = 0; i < desk.terms().nodes; ++i) {
         desk.wire.submit(
-            i, desk.requests.leave(profile, ticket.nonce, tombstone, Calls::made),
+            i, desk.requests.leave(profile, ticket.nonce, tombstone_time, Calls::made),
             [desk, canvass, i](const redis::Answer& answer) {
                 const auto store = desk.store.lock();
                 if (!store) return;

@@ -37,13 +37,17 @@ public:
         /// If nobody gives it back before.
         std::chrono::milliseconds until_free{0};
         std::chrono::nanoseconds flight{0};
+        /// A majority has refused what it proposed, for their clocks were set back since the last
+        /// answers. By these ones that is known.
+        bool proposed_too_much = false;
         /// Why, where too few nodes had a say.
         std::optional<Failure> failure = std::nullopt;
     };
     /// `told` is called once; with Decision::gone when it has left meanwhile, or before: then it
     /// enters nowhere.
     void enter(std::chrono::milliseconds lease, Callback<void(Outcome)> told);
-    /// Of one that is in, with that fence.
+    /// Of one that is in, with that fence. Where it is not, as others were in its way or the node
+    /// has lost it, it enters again, as long as a majority has it.
     void renew(const Extension& extension, std::uint64_t fence, Canvass::Told told);
     /// May be repeated. It goes on in the background, until each node has answered where it may be.
     void leave(Requests::Calls calls, Canvass::Told told);
@@ -59,15 +63,19 @@ private:
     void write_back(std::span<const std::size_t> nodes, std::uint64_t fence);
     void go_on(Lock lock);
     void give_up();
-    bool counts_too_early() const;
     std::vector<std::size_t> unanswered() const;
     void tell(Decision decision, Lock lock);
     Outcome outcome(Decision decision) const;
     Failure too_late() const;
+    bool may_be_outweighed() const;
     bool was_refused() const;
     Failure why_too_few() const;
     void add_troubles(Failure& failure) const;
     std::string of_all(std::size_t count) const;
+    void renewed(std::size_t node, Vote::Kind kind);
+    void enter_where_it_is_missed(std::chrono::milliseconds lease, std::uint64_t fence);
+    void entered_again(std::size_t node, const redis::Answer& answer);
+    Presence::Copies copies_behind(const redis::Answer& answer) const;
     void leave(std::size_t node, Presence::Leaving how, Requests::Calls calls,
                const std::shared_ptr<Canvass>& canvass);
     void left(std::size_t node, const redis::Answer& answer);

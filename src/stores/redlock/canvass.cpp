@@ -4,11 +4,12 @@
 
 namespace holdfast::inline v0::redlock {
 
-void Canvass::take(std::size_t node, const Vote& vote) {
+Decision Canvass::take(std::size_t node, const Vote& vote) {
     std::unique_lock lock(mutex_);
-    if (!told_) return;
     tally_.take(node, vote);
-    look(std::move(lock));
+    const Decision decision = tally_.decision();
+    if (told_) look(std::move(lock));
+    return decision;
 }
 
 void Canvass::give_up() {

@@ -29,8 +29,9 @@ public:
     Canvass(Desk desk, Told told, Ends ends = Ends::once_decided)
         : desk_(std::move(desk)), ends_(ends), told_(std::move(told)), tally_(desk_.terms()) {}
 
-    /// What a node has answered, or what is known of it without asking.
-    void take(std::size_t node, const Vote& vote);
+    /// What a node has answered, or what is known of it without asking. How it is decided by now,
+    /// also when that was told before.
+    Decision take(std::size_t node, const Vote& vote);
     Moment began() const noexcept { return began_; }
 
 private:

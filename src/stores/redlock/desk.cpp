@@ -13,22 +13,58 @@ Heard Acquaintance::heard(std::size_t node, const redis::Answer& answer) {
     if (heard.clock) proposals_.heard(node, *heard.clock, now);
     troubles_[node].reset();
     if (!answer.result.ok()) troubles_[node] = answer.result.failure();
-    note_terms(node, heard.vote);
+    note_agreement(node, heard, now);
     return heard;
 }
 
 /// Whoever is let in or refused by others there has been asked for it. That one is gone is said
-/// without.
-void Acquaintance::note_terms(std::size_t node, const Vote& vote) {
-    const bool agrees = vote.kind == Vote::Kind::admitted || vote.kind == Vote::Kind::busy ||
-                        vote.kind == Vote::Kind::forgetful;
-    if (agrees) agreed_[node] = {};
-    if (vote.kind == Vote::Kind::disagreed) agreed_[node] = vote.after;
+/// without. A node that is not heard may have been emptied.
+void Acquaintance::note_agreement(std::size_t node, const Heard& heard, Moment now) {
+    Agreement& one = agreements_[node];
+    switch (heard.vote.kind) {
+        case Vote::Kind::admitted:
+        case Vote::Kind::busy:
+            // A renewal and a leave tell nothing of it.
+            if (heard.counted) one = {.since = now - *heard.counted};
+            return;
+        case Vote::Kind::disagreed:
+        case Vote::Kind::other_set:
+            one = {.objection = heard.vote,
+                   .since = now - heard.counted.value_or(std::chrono::milliseconds{0})};
+            return;
+        case Vote::Kind::forgetful:
+            one = {};
+            return;
+        case Vote::Kind::silent:
+            if (!one.objection) one = {};
+            return;
+        default:
+            return;
+    }
 }
 
-std::chrono::milliseconds Acquaintance::max_lease_of_others() const {
+/// One node is enough, for those that have forgotten everything agree with whoever comes first. But
+/// so does one that was emptied alone: a majority that knows better says that this is so.
+std::optional<Vote> Acquaintance::objection() const {
+    const Moment now = BootClock::now();
     const std::lock_guard guard(mutex_);
-    return std::ranges::max(agreed_);
+    for (const Agreement& one : agreements_) {
+        if (one.objection && !is_outweighed(one, now)) return one.objection;
+    }
+    return std::nullopt;
+}
+
+/// Where a majority has counted for as long as any lease of the others is, none of these goes on.
+/// Other nodes are named by those who came to this node later; by far, for clocks differ.
+bool Acquaintance::is_outweighed(const Agreement& other, Moment now) const {
+    const Moment needed = other.objection->kind == Vote::Kind::disagreed
+                              ? now - other.objection->after
+                              : *other.since - terms_.max_lease;
+    const auto counts = [&](const Agreement& one) {
+        return !one.objection && one.since && *one.since <= needed;
+    };
+    return static_cast<std::size_t>(std::ranges::count_if(agreements_, counts)) >=
+           terms_.majority();
 }
 
 std::uint64_t Acquaintance::proposal() const {

@@ -21,7 +21,7 @@ namespace holdfast::inline v0::redlock {
 class Acquaintance {
 public:
     explicit Acquaintance(Terms terms)
-        : proposals_(terms), troubles_(terms.nodes), agreed_(terms.nodes) {}
+        : terms_(terms), proposals_(terms), troubles_(terms.nodes), agreements_(terms.nodes) {}
 
     /// What a node has answered, and when.
     Heard heard(std::size_t node, const redis::Answer& answer);
@@ -29,16 +29,26 @@ public:
     std::uint64_t proposal() const;
     /// Why its last request was not answered; nothing when it was.
     std::optional<Failure> trouble_with(std::size_t node) const;
-    /// The longest max_lease of other clients of which a node has told, if it is not ours.
-    std::chrono::milliseconds max_lease_of_others() const;
+    /// The last vote of a node whose clients agree on something else than ours, of any that counts
+    /// more than those who agree with us.
+    std::optional<Vote> objection() const;
 
 private:
-    void note_terms(std::size_t node, const Vote& vote);
+    /// Of the clients of one node among each other.
+    struct Agreement {
+        /// Of one that does not agree with us.
+        std::optional<Vote> objection = std::nullopt;
+        /// Since when it goes; nothing: not known, or the node does not count yet.
+        std::optional<Moment> since = std::nullopt;
+    };
+    void note_agreement(std::size_t node, const Heard& heard, Moment now);
+    bool is_outweighed(const Agreement& other, Moment now) const;
 
+    const Terms terms_;
     mutable std::mutex mutex_;
     Proposals proposals_;
     std::vector<std::optional<Failure>> troubles_;
-    std::vector<std::chrono::milliseconds> agreed_;  ///< nought: on ours, as far as is known
+    std::vector<Agreement> agreements_;
 };
 
 /// What everything that is under way shares of its store, which it does not keep alive.

@@ -82,7 +82,6 @@ bool Entering::may_try_again(const Entrance& entrance) const {
 
 void Entering::try_once(const Desk& desk, const Known& candidate, Candidate::Told told) {
     std::shared_ptr<Candidacy> now;
-    std::chrono::milliseconds lease{0};
     {
         auto lock = candidates_.lock();
         if (candidate->has_left || candidate->holds()) {
@@ -91,27 +90,48 @@ void Entering::try_once(const Desk& desk, const Known& candidate, Candidate::Tol
             return told(standing);
         }
         candidate->asked.push_back(std::move(told));
-        if (std::exchange(candidate->tries, true)) return;
-        candidate->has_reason = false;
-        const Nonce nonce = candidate->last_try ? chance_.nonce() : candidate->nonce;
-        now = std::make_shared<Candidacy>(desk, candidate->profile, nonce);
-        candidate->last_try = now;
-        lease = candidate->lease;
+        if (candidate->tries) return;
+        now = another_try(desk, *candidate);
     }
-    now->enter(lease, [this, weak = desk.store, candidate](Candidacy::Outcome outcome) {
-        if (const auto store = weak.lock()) tried(candidate, std::move(outcome));
+    go(desk, candidate, *now, Corrects::yes);
+}
+
+/// The candidates are locked.
+std::shared_ptr<Candidacy> Entering::another_try(const Desk& desk, Candidate& candidate) {
+    const Nonce nonce = candidate.last_try ? chance_.nonce() : candidate.nonce;
+    candidate.last_try = std::make_shared<Candidacy>(desk, candidate.profile, nonce);
+    candidate.tries = true;
+    candidate.has_reason = false;
+    return candidate.last_try;
+}
+
+void Entering::go(const Desk& desk, const Known& candidate, Candidacy& now, Corrects corrects) {
+    const auto lease = [&] {
+        const auto lock = candidates_.lock();
+        return candidate->lease;
+    }();
+    now.enter(lease, [this, desk, candidate, corrects](Candidacy::Outcome outcome) {
+        const auto store = desk.store.lock();
+        if (store) tried(desk, candidate, std::move(outcome), corrects);
     });
 }
 
-void Entering::tried(const Known& candidate, Candidacy::Outcome outcome) {
+void Entering::tried(const Desk& desk, const Known& candidate, Candidacy::Outcome outcome,
+                     Corrects corrects) {
     std::vector<Candidate::Told> asked;
     std::optional<Result<Standing>> result;
+    std::shared_ptr<Candidacy> again;
     {
         const auto lock = candidates_.lock();
-        candidate->tries = false;
-        asked = std::exchange(candidate->asked, {});
-        result = standing_after(*candidate, outcome);
+        if (outcome.proposed_too_much && corrects == Corrects::yes && !candidate->has_left) {
+            again = another_try(desk, *candidate);
+        } else {
+            candidate->tries = false;
+            asked = std::exchange(candidate->asked, {});
+            result = standing_after(*candidate, outcome);
+        }
     }
+    if (again) return go(desk, candidate, *again, Corrects::no);
     if (result->ok()) waiting_.settled(candidate->nonce, result->value());
     for (const auto& told : asked) told(*result);
 }
@@ -133,8 +153,10 @@ Result<Standing> Entering::standing_after(Candidate& candidate, Candidacy::Outco
         return standing_of(candidate);
     }
     const auto apart = back_off(candidate.contested, outcome.flight, chance_.number());
-    // Past the end of the lease that is in its way, and not at the same moment as others.
-    const auto free = outcome.decision == Decision::held ? outcome.until_free + 1ms : 0ms;
+    // Past the end of the lease that is in its way, and not at the same moment as others. At once,
+    // when it was called in the middle of the try.
+    const bool awaits_lease = outcome.decision == Decision::held && !candidate.has_reason;
+    const auto free = awaits_lease ? outcome.until_free + 1ms : 0ms;
     return Standing{.state = State::waiting,
                     .counted_from = outcome.sent,
                     .look_again = std::chrono::nanoseconds(free) + apart};

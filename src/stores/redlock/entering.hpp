@@ -58,7 +58,12 @@ private:
     void enter(const Desk& desk, const Entrance& entrance);
     void entered(const Desk& desk, Entrance entrance, const Result<Standing>& result);
     bool may_try_again(const Entrance& entrance) const;
-    void tried(const Known& candidate, Candidacy::Outcome outcome);
+    /// Whether a try that proposed too much is followed by another one.
+    enum class Corrects : std::uint8_t { yes, no };
+    std::shared_ptr<Candidacy> another_try(const Desk& desk, Candidate& candidate);
+    void go(const Desk& desk, const Known& candidate, Candidacy& now, Corrects corrects);
+    void tried(const Desk& desk, const Known& candidate, Candidacy::Outcome outcome,
+               Corrects corrects);
     Result<Standing> standing_after(Candidate& candidate, Candidacy::Outcome& outcome);
 
     Candidates& candidates_;

@@ -1,6 +1,8 @@
 #include "stores/redlock/nodes.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <sstream>
 
 #include <holdfast/error.hpp>
 
@@ -15,6 +17,11 @@ constexpr std::size_t most_nodes = 9;
 /// A shorter one would be over before a node that is restarted can be reached again.
 constexpr std::chrono::milliseconds shortest_max_lease = 1s;
 constexpr std::chrono::milliseconds longest_max_lease = 1h;
+
+/// "127.0.0.1:6379"
+std::string place_of(const redis::Address& address) {
+    return address.shown().substr(address.kind.size() + 1);
+}
 
 void check_number(const StoreUrl& url) {
     const std::size_t count = url.hosts.size();
@@ -48,6 +55,23 @@ std::chrono::milliseconds max_lease_of(const StoreUrl& url) {
     return given;
 }
 
+/// By FNV-1a. Named by its addresses, or by the parameter where these differ from client to client.
+std::string set_of(const StoreUrl& url, const std::vector<redis::Address>& addresses) {
+    std::vector<std::string> names;
+    for (const redis::Address& one : addresses) names.push_back(place_of(one));
+    std::ranges::sort(names);
+    if (const auto name = url.text("set")) names = {"set", *name};
+    std::uint64_t hash = 0xcbf29ce484222325U;
+    for (const std::string& name : names) {
+        for (const char c : name + ',') {
+            hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+        }
+    }
+    std::ostringstream digits;
+    digits << std::hex << hash;
+    return digits.str();
+}
+
 /// As redis:// reads what stands for one server: all nodes are entered alike.
 redis::Address way_into(const StoreUrl& url) {
     StoreUrl one = url;
@@ -61,7 +85,7 @@ redis::Address way_into(const StoreUrl& url) {
 std::string Nodes::shown() const {
     std::string text = "redlock";
     for (const redis::Address& one : addresses) {
-        text += (&one == addresses.data() ? " " : ",") + one.shown().substr(one.kind.size() + 1);
+        text += (&one == addresses.data() ? " " : ",") + place_of(one);
     }
     return text;
 }
@@ -79,6 +103,7 @@ Nodes nodes_of(const StoreUrl& url) {
         nodes.addresses.push_back(std::move(address));
     }
     check_that_all_differ(url, nodes.addresses);
+    nodes.set = set_of(url, nodes.addresses);
     nodes.terms = {.nodes = nodes.addresses.size(), .max_lease = max_lease_of(url)};
     return nodes;
 }

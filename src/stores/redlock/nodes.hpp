@@ -13,6 +13,9 @@ namespace holdfast::inline v0::redlock {
 struct Nodes {
     std::vector<redis::Address> addresses = {};
     Terms terms = {};
+    /// Which nodes these are, in hexadecimal digits: the same for all clients that name them so, in
+    /// whatever order.
+    std::string set = {};
 
     std::chrono::milliseconds request_timeout() const { return addresses.front().request_timeout; }
     /// For sentences: "redlock 127.0.0.1:6379,127.0.0.1:6380,127.0.0.1:6381".

@@ -45,6 +45,23 @@ public:
         return has_left_ && in_doubt_ ? Then::withdraw : Then::nothing;
     }
 
+    /// A renewal has found it not there, while a majority has it.
+    void misses() noexcept { is_missing_ = true; }
+    /// Whether it is to enter where it was missed: once at a time, and not after it has left.
+    bool enters_again() noexcept {
+        const bool is_under_way = is_entering_again_ || entering_ == Entering::under_way;
+        if (has_left_ || is_under_way) return false;
+        is_entering_again_ = std::exchange(is_missing_, false);
+        return is_entering_again_;
+    }
+    /// That was answered, or given up: which says nothing of where it was before, nor of who calls.
+    Then entered_again(Entered how, Copies copies) noexcept {
+        is_entering_again_ = false;
+        in_doubt_ = in_doubt_ || copies == Copies::may_come;
+        if (how == Entered::in) entering_ = Entering::in;
+        return has_left_ && in_doubt_ ? Then::withdraw : Then::nothing;
+    }
+
     Leaving leave(Calls calls) noexcept {
         has_left_ = true;
         const bool unregisters = is_registered_ && calls == Calls::made;
@@ -68,7 +85,9 @@ public:
     }
     void gives_up_withdrawal() noexcept { is_withdrawing_ = false; }
 
-    bool may_be_in() const noexcept { return entering_ != Entering::no || in_doubt_; }
+    bool may_be_in() const noexcept {
+        return entering_ != Entering::no || is_entering_again_ || in_doubt_;
+    }
     bool is_in() const noexcept { return entering_ == Entering::in; }
 
     auto operator<=>(const Presence&) const = default;
@@ -81,6 +100,8 @@ private:
     }
 
     Entering entering_ = Entering::no;
+    bool is_missing_ = false;
+    bool is_entering_again_ = false;
     bool has_left_ = false;
     /// A copy of its enter may be carried out behind its leave.
     bool in_doubt_ = false;

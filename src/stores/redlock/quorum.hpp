@@ -35,6 +35,7 @@ struct Vote {
         forgetful,  ///< the node may have forgotten leases that are not over
         ahead,      ///< the fence that it should take is too far ahead of the node's clock
         disagreed,  ///< its clients have another max_lease
+        other_set,  ///< its clients name other nodes beside it
         silent,     ///< no answer came
     };
 

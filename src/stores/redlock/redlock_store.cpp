@@ -32,7 +32,7 @@ public:
     explicit RedlockStore(const Nodes& nodes)
         : nodes_(nodes),
           description_(nodes.shown()),
-          requests_(nodes.terms),
+          requests_(nodes.terms, nodes.set),
           acquaintance_(nodes.terms),
           candidates_(nodes.terms.max_lease),
           wire_(nodes, requests_.channel()) {}
@@ -151,6 +151,11 @@ Pending<Standing> RedlockStore::leave(const Ticket& ticket) {
         candidate->has_left = true;
         last_try = candidate->last_try;
         fence = candidate->fence;
+    }
+    // Memory was out before it entered.
+    if (candidate && !last_try) {
+        forget(ticket.nonce);
+        return Standing{};
     }
     if (candidate && fence == 0 && !ticket.place.empty()) {
         forget(ticket.nonce);

@@ -33,6 +33,8 @@ Vote::Kind kind_of(std::int64_t number) {
             return Vote::Kind::ahead;
         case 6:
             return Vote::Kind::disagreed;
+        case 7:
+            return Vote::Kind::other_set;
         default:
             return Vote::Kind::silent;
     }
@@ -61,7 +63,7 @@ Command Requests::about(const redis::Script& script, const std::string& key) con
     command.join(key, "=");
     command.join(std::string_view(key).substr(0, tag_size), "#fence");
     command.join(key, "=left").join(key, "=called") << marker;
-    return std::move(command.with_run() << terms_.max_lease.count());
+    return std::move(command.with_run() << terms_.max_lease.count() << set_);
 }
 
 Command Requests::enter(const Profile& profile, const Nonce& nonce, std::chrono::milliseconds lease,
@@ -123,6 +125,7 @@ Heard heard_in(const redis::Answer& answer) {
     if (parts.size() > 4) {
         heard.vote.rival = scripted::nonce_of(parts[4].text).value_or(Nonce{});
     }
+    if (parts.size() > 5) heard.counted = told_as<std::chrono::milliseconds>(parts[5].integer);
     return heard;
 }
 

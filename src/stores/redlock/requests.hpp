@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "port/contender.hpp"
 #include "stores/redis/command.hpp"
@@ -35,7 +36,10 @@ struct Profile {
 /// thread.
 class Requests {
 public:
-    explicit Requests(Terms terms) : terms_(terms) { enter_.comes_with(leave_); }
+    /// `set`: of which nodes, as Nodes has it.
+    Requests(Terms terms, std::string set) : terms_(terms), set_(std::move(set)) {
+        enter_.comes_with(leave_);
+    }
     Requests(const Requests&) = delete;
     Requests& operator=(const Requests&) = delete;
 
@@ -72,6 +76,7 @@ private:
     redis::Command about(const redis::Script& script, const std::string& key) const;
 
     const Terms terms_;
+    const std::string set_;
     const std::string client_ = scripted::random_client();
     /// What keys are called is the same as on one Redis.
     const std::unique_ptr<const redis::Layout> layout_ = redis::holdfast_layout();
@@ -87,6 +92,8 @@ struct Heard {
     Vote vote;
     /// Its clock, if it has told.
     std::optional<std::chrono::microseconds> clock = std::nullopt;
+    /// For how long its clients have agreed as they do, without its forgetting anything.
+    std::optional<std::chrono::milliseconds> counted = std::nullopt;
 };
 /// Of one that has not answered, or not as our scripts do: silent.
 Heard heard_in(const redis::Answer& answer);

@@ -191,10 +191,13 @@ Place Survey::together(const Sightings& sightings) const {
     Place place = places.front();
     place.fence = highest_of(places, majority, &Place::fence);
     place.lease_left = highest_of(places, majority, &Place::lease_left);
-    if (places.size() < majority) {
-        place.owner += " (on " + std::to_string(places.size()) + " of " +
-                       std::to_string(progress_.size()) + " nodes: it does not hold)";
-    }
+    if (places.size() >= majority) return place;
+    const std::size_t unheard = progress_.size() - complete();
+    const std::string on = " (on " + std::to_string(places.size()) + " of ";
+    place.owner +=
+        places.size() + unheard < majority
+            ? on + std::to_string(progress_.size()) + " nodes: it does not hold)"
+            : on + "the " + std::to_string(complete()) + " nodes that answered: it may hold)";
     return place;
 }
 

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Takes a contender out, refuses it from now on, and calls who waits.
--- KEYS: five. ARGV, behind run and max_lease: nonce, for how many milliseconds a delayed enter of it
+-- KEYS: five. ARGV, behind what all begin with: nonce, for how many milliseconds a delayed enter of it
 -- is refused, who need not be called any more ('' for nobody), and 'quietly' when nobody is to be
 -- called: it was refused by others of the nodes, and whoever it has met there has the lock.
 -- Answers vote, fence, clock: admitted of one that was in, else gone.
@@ -8,7 +8,7 @@
 -- include ../../redis/scripts/clock.lua
 -- include node.lua
 
-local nonce, time, caller, quietly = ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6] == 'quietly'
+local nonce, time, caller, quietly = ARGV[4], tonumber(ARGV[5]), ARGV[6], ARGV[7] == 'quietly'
 local now = math.floor(microseconds / 1000)
 
 local function plant_tombstone()
@@ -21,8 +21,10 @@ end
 local holders = read_holders()
 local one = holders[nonce]
 holders[nonce] = nil
--- Mostly nobody waits, and nothing is in doubt: then one write is all.
-local may_call = somebody_waits()
+-- Mostly nobody waits, and nothing is in doubt: then one write is all. A key of another kind keeps
+-- nobody in.
+local is_told, may_call = pcall(somebody_waits)
+may_call = is_told and may_call
 if time > 0 then
     need('ZADD', left_key)
     need('ZREMRANGEBYSCORE', left_key)

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Who is in here.
--- KEYS: five. ARGV: run and max_lease.
+-- KEYS: five. ARGV: what all begin with.
 -- Answers of each: nonce, weight, fence, for how many milliseconds its lease goes on and for how many
 -- it has been in, and who it is.
 

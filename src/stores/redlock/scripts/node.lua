@@ -10,19 +10,22 @@
 --   4  {holdfast/BBB}R=called   ZSET    who is to be called when somebody leaves: client and nonce,
 --                                       by when (in milliseconds) it gives up waiting
 --   5  holdfast/=run            STRING  the marker: the run of the server that these keys are of,
---                                       since when (in microseconds), and the max_lease of all who
---                                       use the set (in milliseconds; none: nobody has said yet)
+--                                       since when (in microseconds), and what all who use it agree
+--                                       on: max_lease (in milliseconds) and which nodes there are (a
+--                                       digest). Without these nobody has said yet
 --
 -- ARGV begins with the run of the server, as the client has learnt it on the connection by which
--- this comes, and max_lease in milliseconds. Every answer begins with a vote, a fence, and the
--- clock. Needs clock.lua.
+-- this comes, max_lease in milliseconds and the digest of the nodes. Every answer begins with a
+-- vote, a fence, and the clock. Needs clock.lua.
 
 -- include ../../redis/scripts/rights.lua
 
 local holders_key, fence_key, left_key, called_key, marker_key = unpack(KEYS)
-local run, max_lease = ARGV[1], ARGV[2] * 1000
+local run, max_lease, set = ARGV[1], ARGV[2] * 1000, ARGV[3]
 
-local ADMITTED, BUSY, GONE, FORGETFUL, AHEAD, DISAGREED = 1, 2, 3, 4, 5, 6
+local ADMITTED, BUSY, GONE, FORGETFUL, AHEAD, DISAGREED, OTHER_SET = 1, 2, 3, 4, 5, 6, 7
+-- In the place of a nonce.
+local NOBODY = '-'
 -- 2^53 - 1, the highest fence.
 local NEVER = 9007199254740991
 -- So long after its own time a fence is kept: from then on the clock alone makes the next larger.
@@ -38,21 +41,29 @@ local function left_until(moment)
 end
 
 -- When the last lease is over that this run may have forgotten; nothing when it is. A run that is
--- new here knows of nothing that was before it, whatever its keys say. And the max_lease that others
--- have agreed on, if it is another one: with a shorter one this node would count too early. That
--- outlives a restart: what the node has forgotten may have been as long.
+-- new here knows of nothing that was before it, whatever its keys say. And how a contender is refused
+-- whose client disagrees with the others: with a shorter max_lease this node would count too early,
+-- and with other nodes beside it two might each have a majority of theirs. What they agree on
+-- outlives a restart: what the node has forgotten may have been as long. And for how many
+-- milliseconds this run has been known here.
 local function forgetful_until()
-    local its_run, since, agreed =
-        string.match(redis.call('GET', marker_key) or '', '^(%x+) (%d+) ?(%d*)$')
+    local its_run, since, agreed, its_set =
+        string.match(redis.call('GET', marker_key) or '', '^(%x+) (%d+) ?(%d*) ?(%x*)$')
     -- Since a moment that is to come: the clock was set back since.
     local is_new = its_run ~= run or tonumber(since) > microseconds
-    if is_new or agreed == '' then
+    if is_new or agreed == '' or its_set == '' then
         since = is_new and clock or since
         if not agreed or agreed == '' then agreed = ARGV[2] end
-        redis.call('SET', marker_key, run .. ' ' .. since .. ' ' .. agreed)
+        if not its_set or its_set == '' then its_set = set end
+        redis.call('SET', marker_key, table.concat({ run, since, agreed, its_set }, ' '))
     end
-    local ends = since + max_lease
-    return ends > microseconds and ends or nil, agreed ~= ARGV[2] and tonumber(agreed) or nil
+    local ends, known, refusal = since + max_lease, math.floor((microseconds - since) / 1000), nil
+    if agreed ~= ARGV[2] then
+        refusal = { DISAGREED, 0, microseconds, tonumber(agreed), NOBODY, known }
+    elseif its_set ~= set then
+        refusal = { OTHER_SET, 0, microseconds, 0, NOBODY, known }
+    end
+    return ends > microseconds and ends or nil, refusal, known
 end
 
 local function holder(nonce, weight, fence, lease_end, serial, since, who)

@@ -1,14 +1,14 @@
 #!lua flags=allow-oom
 -- Extends a lease, and raises the fence to one that others of the nodes gave. Never re-creates: who
 -- is not there is gone.
--- KEYS: five. ARGV, behind run and max_lease: nonce, lease, serial, fence.
+-- KEYS: five. ARGV, behind what all begin with: nonce, lease, serial, fence.
 -- Answers vote, fence, clock; of a node that is forgetful, which has extended it all the same, for
 -- how many milliseconds.
 
 -- include ../../redis/scripts/clock.lua
 -- include node.lua
 
-local nonce, lease, serial, fence = ARGV[3], ARGV[4] * 1000, tonumber(ARGV[5]), tonumber(ARGV[6])
+local nonce, lease, serial, fence = ARGV[4], ARGV[5] * 1000, tonumber(ARGV[6]), tonumber(ARGV[7])
 
 local holders = read_holders()
 local one = holders[nonce]
@@ -22,6 +22,7 @@ if serial >= one.serial then
     if fence > last_fence() then keep_fence(fence) end
     write_holder(holders, one)
 end
+-- Whom it let in later than that it let in when it counted: its clock was set back since.
 local forgetful = forgetful_until()
-if forgetful then return { FORGETFUL, 0, microseconds, left_until(forgetful) } end
+if forgetful and one.since < forgetful then return { FORGETFUL, 0, microseconds, left_until(forgetful) } end
 return { ADMITTED, one.fence, microseconds }

@@ -59,6 +59,19 @@ TEST(IndependentNodes, HaveOneVoteEach) {
     EXPECT_THAT(refusal_of("redlock://a,b,a:6379"), HasSubstr("a:6379 twice"));
 }
 
+TEST(IndependentNodes, AreOneSetInAnyOrder) {
+    const auto set_of = [](const std::string& url) { return of(url).set; };
+    EXPECT_EQ(set_of("redlock://a,b,c"), set_of("redlock://c:6379,a,b?max_lease=1s"));
+    EXPECT_NE(set_of("redlock://a,b,c"), set_of("redlock://a,b,d"));
+    EXPECT_NE(set_of("redlock://a,b,c"), set_of("redlock://a,b,c:1"));
+    EXPECT_NE(set_of("redlock://a,b,c"), set_of("redlock://a,b,c,d,e"));
+}
+
+TEST(IndependentNodes, AreOneSetByItsNameWhateverTheirAddresses) {
+    EXPECT_EQ(of("redlock://a,b,c?set=one").set, of("redlock://d,e,f?set=one").set);
+    EXPECT_NE(of("redlock://a,b,c?set=one").set, of("redlock://a,b,c?set=two").set);
+}
+
 TEST(IndependentNodes, HaveAMaxLeaseOfASecondToAnHour) {
     EXPECT_THAT(refusal_of("redlock://a,b,c?max_lease=999ms"), HasSubstr("from 1s to 1h"));
     EXPECT_THAT(refusal_of("redlock://a,b,c?max_lease=61m"), HasSubstr("from 1s to 1h"));

@@ -63,6 +63,18 @@ TEST(ABallot, WritesTheHighestFenceBackAndIsAdmittedWhenAMajorityStoresIt) {
     EXPECT_EQ(ballot.decision(sent), Decision::admitted);
 }
 
+/// Each node lets the one in before the other: neither is later.
+TEST(ABallot, MayGiveReadersBesideEachOtherOneFence) {
+    Ballot one = ballot_of(three, {admitted(7), admitted(8)});
+    Ballot other = ballot_of(three, {admitted(8), admitted(7)});
+    for (Ballot* ballot : {&one, &other}) {
+        const std::size_t behind = ballot->write_backs().at(0);
+        ballot->wrote_back(behind, admitted(8));
+        EXPECT_EQ(ballot->decision(sent), Decision::admitted);
+        EXPECT_EQ(ballot->fence(), 8U);
+    }
+}
+
 TEST(ABallot, CountsALateHigherFenceAsStoredAndWritesALateLowerOneBack) {
     Ballot ballot = ballot_of(five, {admitted(7), admitted(9), admitted(8)});
     static_cast<void>(ballot.write_backs());

@@ -194,7 +194,7 @@ void SqlWire::refused(Slot& slot, const ServerError& error, Due& due) {
     auto meaning = dialect_->meaning_of(error);
     Request& request = *slot.request;
     const Moment now = BootClock::now();
-    if (meaning.remedy == Dialect::Remedy::reconnect) drop(slot, now);
+    if (meaning.remedy == Dialect::Remedy::reconnect) leave_server(slot, now, due);
     if (request.renews_many() && meaning.remedy != Dialect::Remedy::reconnect &&
         meaning.remedy != Dialect::Remedy::schema) {
         // One of them may be why. Whoever renews asks again for fewer of them, but not if it took
@@ -225,6 +225,15 @@ void SqlWire::refused(Slot& slot, const ServerError& error, Due& due) {
     }
     meaning.failure = request.refused(std::move(meaning.failure));
     net::finish(std::move(slot.request), std::move(meaning.failure), due);
+}
+
+/// Another one is in its place, perhaps: whoever listens here hears nothing of what is done there.
+void SqlWire::leave_server(Slot& slot, Moment now, Due& due) {
+    if (pushes_) pushes_lost(now, due);
+    for (Slot& other : slots_) {
+        if (other.session && other.idle()) other.session.reset();
+    }
+    drop(slot, now);
 }
 
 /// The next one is made after a pause.
@@ -342,6 +351,8 @@ void SqlWire::expire(Moment now, Due& due) {
         drop(slot, now);
     }
     std::erase_if(slots_, [](const Slot& slot) { return !slot.session; });
+    // For those that wait: once they are taken out, they are nowhere else.
+    make_room(due);
     net::finish(outbox_.expire(now), due);
 }
 

@@ -86,6 +86,7 @@ private:
     void go_on(Slot& slot, Moment now, Due& due);
     void take_reply(Slot& slot, Reply reply, Due& due);
     void refused(Slot& slot, const ServerError& error, Due& due);
+    void leave_server(Slot& slot, Moment now, Due& due);
     void drop(Slot& slot, Moment now);
     void broken(Slot& slot, Moment now, Due& due);
     bool must_wait(const Request& request) const;

@@ -334,6 +334,51 @@ TEST_F(OnAScriptedServer, ThatSendsUsElsewhereIsNotConnectedToWithoutPause) {
     EXPECT_LT(server_->opened, 20);
 }
 
+/// What is told elsewhere is not heard here.
+TEST_F(OnAScriptedServer, ThatSendsUsElsewhereIsNotListenedToAnyMore) {
+    bool is_read_only = false;
+    serve([&](const Call&) { return is_read_only ? error("read-only") : done; });
+    wire_->listen(hears_);
+    EXPECT_TRUE(answer_to("enter", "orders").ok());
+    EXPECT_EQ(server_->listened, 1);
+    is_read_only = true;
+    EXPECT_FALSE(answer_to("enter", "orders").ok());
+    is_read_only = false;
+    const Moment until = BootClock::now() + 5s;
+    while (server_->listened == 1 && BootClock::now() < until) {
+        EXPECT_TRUE(answer_to("renew", "orders").ok());
+    }
+    EXPECT_EQ(server_->listened, 2);
+}
+
+/// Where pushes come in the same turn, they want memory before it.
+TEST_F(OnAScriptedServer, WhoeverIsOverdueIsToldThoughMemoryIsScarce) {
+    constexpr std::size_t callers = 8;
+    const std::vector<std::string> pushes(100, "a word that is too long to stand in the string");
+    bool has_failed = true;
+    for (std::size_t number = 1; has_failed; ++number) {
+        serve([](const Call&) { return std::nullopt; }, 10ms);
+        wire_->listen(hears_);
+        Wire::Waiter waiter;
+        EXPECT_FALSE(wire_->wait(waiter, BootClock::now() + 1ms));
+        std::size_t told = 0;
+        for (std::size_t i = 0; i < callers; ++i) {
+            wire_->submit({"enter", {{"hot"}}}, [&](const Answer&) {
+                if (++told == callers) wire_->signal(waiter);
+            });
+        }
+        const Moment end = BootClock::now() + 5s;
+        std::this_thread::sleep_for(11ms);
+        server_->listener->push(pushes);
+        test::ScarceMemory memory(number);
+        while (told < callers && BootClock::now() < end) {
+            memory.run([&] { wire_->wait(waiter, end); });
+        }
+        has_failed = memory.has_failed();
+        ASSERT_EQ(told, callers) << "where allocation " << number << " failed";
+    }
+}
+
 TEST_F(OnAScriptedServer, ThatAnswersNothingIsLeftAloneMoreAndMore) {
     serve([](const Call&) { return std::nullopt; }, 10ms);
     const Moment until = BootClock::now() + 600ms;

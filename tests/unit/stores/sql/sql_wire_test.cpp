@@ -276,6 +276,9 @@ TEST_F(OnAScriptedServer, ARenewalWaitsForNobodyHoweverManyOthersWantSomething) 
     });
     for (int i = 0; i < 10; ++i) submit("enter", std::to_string(i));
     wire_->submit({"enter", {{"several"}, {"together"}}}, [](const Answer&) {});
+    Wire::Waiter nobody;
+    for (int turns = 0; turns < 10; ++turns) wire_->wait(nobody, BootClock::now() + 1ms);
+    EXPECT_EQ(server_->asked.size(), 3U);
     EXPECT_TRUE(answer_to("renew", "cold").ok());
 }
 
@@ -351,31 +354,33 @@ TEST_F(OnAScriptedServer, ThatSendsUsElsewhereIsNotListenedToAnyMore) {
     EXPECT_EQ(server_->listened, 2);
 }
 
-/// Where pushes come in the same turn, they want memory before it.
+/// What is pushed in the same turn has used up what was laid by for them.
 TEST_F(OnAScriptedServer, WhoeverIsOverdueIsToldThoughMemoryIsScarce) {
     constexpr std::size_t callers = 8;
-    const std::vector<std::string> pushes(100, "a word that is too long to stand in the string");
-    bool has_failed = true;
-    for (std::size_t number = 1; has_failed; ++number) {
-        serve([](const Call&) { return std::nullopt; }, 10ms);
-        wire_->listen(hears_);
-        Wire::Waiter waiter;
-        EXPECT_FALSE(wire_->wait(waiter, BootClock::now() + 1ms));
-        std::size_t told = 0;
-        for (std::size_t i = 0; i < callers; ++i) {
-            wire_->submit({"enter", {{"hot"}}}, [&](const Answer&) {
-                if (++told == callers) wire_->signal(waiter);
-            });
+    for (std::size_t pushes = callers; pushes < 2 * callers; ++pushes) {
+        bool has_failed = true;
+        for (std::size_t number = 1; has_failed; ++number) {
+            serve([](const Call&) { return std::nullopt; }, 1ms);
+            wire_->listen(hears_);
+            Wire::Waiter waiter;
+            EXPECT_FALSE(wire_->wait(waiter, BootClock::now() + 1ms));
+            std::size_t told = 0;
+            for (std::size_t i = 0; i < callers; ++i) {
+                wire_->submit({"enter", {{"hot"}}}, [&](const Answer&) {
+                    if (++told == callers) wire_->signal(waiter);
+                });
+            }
+            std::this_thread::sleep_for(2ms);
+            server_->listener->push(std::vector<std::string>(pushes, "a word"));
+            test::ScarceMemory memory(number);
+            const Moment end = BootClock::now() + 5s;
+            while (told < callers && BootClock::now() < end) {
+                memory.run([&] { wire_->wait(waiter, end); });
+            }
+            has_failed = memory.has_failed();
+            ASSERT_EQ(told, callers)
+                << pushes << " pushes, and allocation " << number << " has failed";
         }
-        const Moment end = BootClock::now() + 5s;
-        std::this_thread::sleep_for(11ms);
-        server_->listener->push(pushes);
-        test::ScarceMemory memory(number);
-        while (told < callers && BootClock::now() < end) {
-            memory.run([&] { wire_->wait(waiter, end); });
-        }
-        has_failed = memory.has_failed();
-        ASSERT_EQ(told, callers) << "where allocation " << number << " failed";
     }
 }
 

@@ -151,6 +151,10 @@ public:
     void advance() override {
         if (state_ == State::opening) state_ = State::idle;
     }
+    /// No descriptor tells that it is there.
+    std::optional<Moment> due() const noexcept override {
+        return state_ == State::opening ? std::optional(Moment{}) : std::nullopt;
+    }
     int descriptor() const noexcept override { return -1; }
     void ask(const Call& call) override {
         state_ = State::busy;

@@ -48,6 +48,9 @@ TEST_F(CheckedMysql, FindsWhatTheServerIsSetTo) {
     set("wait_timeout = 10");
     EXPECT_THAT(found(), ElementsAre("mysql.wait_timeout"));
     set("wait_timeout = 28800");
+    set("read_only = ON");
+    EXPECT_THAT(found(), ElementsAre("mysql.read_only"));
+    set("read_only = OFF");
     set("time_zone = '+02:00'");
     EXPECT_THAT(found(), IsEmpty()) << "moments of ours have no zone";
     EXPECT_THAT(found("?layout=shedlock"), ElementsAre("mysql.zone"));

@@ -45,10 +45,15 @@ public:
     /// Holds the row of the contender, then wants that of the line; it has the first of the two.
     virtual void deadlock() const = 0;
     virtual bool deadlock_is_prepared() const = 0;
-    /// Has the row of the resource with this name (without prefix) in an open transaction; says
-    /// when it is there.
-    virtual void hold_row_of(const std::string& name, int seconds) const = 0;
-    virtual bool row_is_held() const = 0;
+    /// Has the row of the resource with this name (without prefix) in an open transaction.
+    virtual void hold_row_of(const std::string& name, double seconds) const = 0;
+    /// The rows of its contenders.
+    virtual void hold_contenders_of(const std::string& name, double seconds) const = 0;
+    /// Whether so many transactions have what they were to hold.
+    virtual bool are_held(int transactions) const = 0;
+    bool row_is_held() const { return are_held(1); }
+    /// Fails each renewal of the contenders of that resource.
+    virtual void refuse_renewals_of(const std::string& name) const = 0;
     virtual void become_read_only() = 0;
     /// One column that every lock needs.
     virtual void drop_column() const = 0;

@@ -68,13 +68,32 @@ DELIMITER //
             "SELECT 1 FROM holdfast_contenders FOR UPDATE; DO SLEEP(1);"
             "SELECT 1 FROM holdfast_lines FOR UPDATE; COMMIT");
     }
-    bool deadlock_is_prepared() const override { return somebody_sleeps(); }
-    void hold_row_of(const std::string& name, int seconds) const override {
+    bool deadlock_is_prepared() const override { return are_held(1); }
+    void hold_row_of(const std::string& name, double seconds) const override {
         // By another column than the key it would have all rows.
-        query("START TRANSACTION; SELECT 1 FROM holdfast_lines WHERE id = UNHEX(SHA2('holdfast/" +
-              name + "', 256)) FOR UPDATE; DO SLEEP(" + std::to_string(seconds) + ")");
+        query("START TRANSACTION; SELECT 1 FROM holdfast_lines WHERE id = " + id_of(name) +
+              " FOR UPDATE; DO SLEEP(" + std::to_string(seconds) + ")");
     }
-    bool row_is_held() const override { return somebody_sleeps(); }
+    void hold_contenders_of(const std::string& name, double seconds) const override {
+        query(
+            "SET TRANSACTION ISOLATION LEVEL READ COMMITTED; START TRANSACTION;"
+            "SELECT 1 FROM holdfast_contenders FORCE INDEX (PRIMARY) WHERE line = " +
+            id_of(name) + " FOR UPDATE; DO SLEEP(" + std::to_string(seconds) + ")");
+    }
+    bool are_held(int transactions) const override {
+        return query(
+                   "SELECT COUNT(*) FROM information_schema.processlist "
+                   "WHERE state = 'User sleep'") == std::to_string(transactions);
+    }
+    void refuse_renewals_of(const std::string& name) const override {
+        query(R"(
+DELIMITER //
+            CREATE TRIGGER refuse_renewals BEFORE UPDATE ON holdfast_contenders FOR EACH ROW
+            IF OLD.line = )" +
+              id_of(name) + R"( THEN
+                SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not this one';
+            END IF//)");
+    }
     void become_read_only() override { query("SET GLOBAL read_only = 1"); }
     void drop_column() const override {
         query("ALTER TABLE holdfast_lines DROP COLUMN seat_lease_end");
@@ -146,10 +165,8 @@ protected:
     }
 
 private:
-    bool somebody_sleeps() const {
-        return query(
-                   "SELECT COUNT(*) FROM information_schema.processlist "
-                   "WHERE state = 'User sleep'") == "1";
+    static std::string id_of(const std::string& name) {
+        return "UNHEX(SHA2('holdfast/" + name + "', 256))";
     }
 
     MariadbServer server_;

@@ -72,12 +72,27 @@ public:
             "'Lock') LOOP PERFORM pg_sleep(0.02); PERFORM pg_stat_clear_snapshot(); END LOOP; END "
             "$$; SELECT 1 FROM holdfast_lines FOR UPDATE");
     }
-    bool deadlock_is_prepared() const override { return somebody_sleeps(); }
-    void hold_row_of(const std::string& name, int seconds) const override {
+    bool deadlock_is_prepared() const override { return are_held(1); }
+    void hold_row_of(const std::string& name, double seconds) const override {
         query("SELECT 1 FROM holdfast_lines WHERE name = 'holdfast/" + name +
               "' FOR UPDATE; SELECT pg_sleep(" + std::to_string(seconds) + ")");
     }
-    bool row_is_held() const override { return somebody_sleeps(); }
+    void hold_contenders_of(const std::string& name, double seconds) const override {
+        query("SELECT 1 FROM holdfast_contenders WHERE line = " + id_of(name) +
+              " FOR UPDATE; SELECT pg_sleep(" + std::to_string(seconds) + ")");
+    }
+    bool are_held(int transactions) const override {
+        return query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") ==
+               std::to_string(transactions);
+    }
+    void refuse_renewals_of(const std::string& name) const override {
+        query(R"(
+            CREATE FUNCTION refuse_renewals() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN RAISE EXCEPTION 'not this one'; END $$;
+            CREATE TRIGGER refuse_renewals BEFORE UPDATE ON holdfast_contenders
+                FOR EACH ROW WHEN (OLD.line = )" +
+              id_of(name) + ") EXECUTE FUNCTION refuse_renewals()");
+    }
     void become_read_only() override { server_.become_standby(); }
     void drop_column() const override {
         query("ALTER TABLE holdfast_contenders DROP COLUMN lease_end");
@@ -143,8 +158,8 @@ protected:
     }
 
 private:
-    bool somebody_sleeps() const {
-        return query("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == "1";
+    static std::string id_of(const std::string& name) {
+        return "sha256(convert_to('holdfast/" + name + "', 'UTF8'))";
     }
     void keep_digits(const std::string& count) const {
         query("ALTER TABLE shedlock ALTER COLUMN lock_until TYPE timestamp(" + count +

@@ -35,6 +35,16 @@ TEST_P(SqlUpkeep, SweepingVeryManyIdleResourcesIsManyShortRequests) {
     EXPECT_GE(steps, 50);
 }
 
+TEST_P(SqlUpkeep, SweepingACrowdOfDeadWaitersInOneLineIsManyShortRequests) {
+    constexpr int count = 20'000;
+    connect(url()).shared_mutex("orders").acquire_shared().release();
+    database_->plant_dead_waiters(count);
+    int steps = 0;
+    const Swept swept = sweep(url(), [&](const Swept&, double) { ++steps; });
+    EXPECT_EQ(swept.contenders, static_cast<std::uint64_t>(count));
+    EXPECT_GE(steps, 5);
+}
+
 TEST_P(SqlUpkeep, ALivingHolderIsKeptWhileASweepIsAtWork) {
     constexpr int dead = 200;
     const Client client = connect(url());
@@ -46,6 +56,14 @@ TEST_P(SqlUpkeep, ALivingHolderIsKeptWhileASweepIsAtWork) {
     EXPECT_EQ(sweeping.get().contenders, static_cast<std::uint64_t>(dead));
     EXPECT_TRUE(hold.held());
     EXPECT_EQ(hold.release(), Released::in_time);
+}
+
+TEST_P(SqlUpkeep, ALineThatSomebodyIsAtIsNotWaitedFor) {
+    database_->plant_dead_contenders(2);
+    auto other = std::async(std::launch::async, [&] { database_->hold_row_of("1", 3); });
+    ASSERT_TRUE(await([&] { return database_->row_is_held(); }));
+    EXPECT_EQ(sweep(url()).contenders, 1U);
+    EXPECT_EQ(other.wait_for(0s), std::future_status::timeout);
 }
 
 TEST_P(SqlUpkeep, AListingShowsAllOfVeryManyInOrder) {

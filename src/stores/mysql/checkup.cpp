@@ -8,7 +8,7 @@ namespace holdfast::inline v0::mysql {
 const std::string_view examination = R"(
     SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', 'innodb_deadlock_detect',
         'innodb_flush_log_at_trx_commit', 'wait_timeout', 'max_connections', 'time_zone',
-        'system_time_zone');
+        'system_time_zone', 'read_only');
     SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected',
         'Rpl_semi_sync_master_clients', 'Rpl_semi_sync_source_clients');
     SELECT 'clock', CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS UNSIGNED);
@@ -47,6 +47,20 @@ void judge_replicas(const sql::Settings& settings, Findings& findings) {
                                        "that is promoted: two hold it until the first is told",
                         .remedy = "semi-synchronous replication, with "
                                   "rpl_semi_sync_master_wait_point = AFTER_SYNC"});
+}
+
+/// Whoever has the right to write all the same is not refused.
+void judge_writing(const sql::Settings& settings, Findings& findings) {
+    const std::string read_only = settings.text("read_only");
+    if (read_only.empty() || read_only == "OFF") return;
+    findings.push_back({.severity = Severity::warning,
+                        .name = "mysql.read_only",
+                        .fact = "the server is one for reading alone (read_only = " + read_only +
+                                "), and this user may write there all the same",
+                        .consequence = "a replica does not know who holds a lock by its primary: "
+                                       "two hold it",
+                        .remedy = "the address of the primary, and a user without SUPER and "
+                                  "READ_ONLY ADMIN"});
 }
 
 void judge_galera(const sql::Settings& settings, Findings& findings) {
@@ -140,6 +154,7 @@ std::vector<Finding> findings_in(const sql::Settings& settings, sql::Tables tabl
     Findings findings;
     judge_disk(settings, findings);
     judge_replicas(settings, findings);
+    judge_writing(settings, findings);
     judge_galera(settings, findings);
     judge_deadlocks(settings, findings);
     judge_kill(settings, findings);

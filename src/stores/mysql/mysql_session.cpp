@@ -258,12 +258,14 @@ void MysqlSession::roll_back() {
     send("ROLLBACK;SET time_zone='+00:00'," + lock_limits());
 }
 
-/// Of rows, and of all else: backups, ALTER TABLE. In whole seconds, as the server has them.
+/// Of rows, and of all else: backups, ALTER TABLE. In whole seconds, as the server has them. A row
+/// is waited for as little as may be, and then again, if there is time: meanwhile the connection is
+/// free for the renewals of others.
 std::string MysqlSession::lock_limits() const {
     using std::chrono::seconds;
     const auto limit = std::chrono::floor<seconds>(address_.lock_timeout());
     const std::string number = std::to_string(std::max(limit, seconds{1}).count());
-    return "innodb_lock_wait_timeout=" + number + ",lock_wait_timeout=" + number;
+    return "innodb_lock_wait_timeout=1,lock_wait_timeout=" + number;
 }
 
 /// Under another isolation than READ COMMITTED a statement after the lock would not see what was
@@ -374,7 +376,7 @@ void MysqlSession::call() {
     const bool alone = asked_.rows.size() == 1 && !asked_.shared;
     const bool renews_many = asked_.verb == "renew" && asked_.rows.size() > 1;
     std::string text = taking_of_awake();
-    if (renews_many) text += waiting_little(asked_.rows.front()[2]);
+    if (renews_many) text += patience_of(asked_.rows.front()[2]);
     if (!alone) text += "START TRANSACTION;SET @holdfast_stopped=FALSE;";
     for (std::vector<std::string> words : asked_.rows) {
         std::vector<std::string> names = {words.front(), words.back()};
@@ -387,15 +389,15 @@ void MysqlSession::call() {
         if (asked_.shared) append_call("to_shedlock", names, text);
     }
     if (!alone) text += "COMMIT";
-    if (renews_many) text += ";SET " + lock_limits();
     send(std::move(text));
 }
 
-/// For one among them whose row is locked: a second is the least that there is, and too much of a
-/// short lease. And where the server says so, whoever has waited in vain has undone the others.
-std::string MysqlSession::waiting_little(const std::string& lease) {
-    return "SET innodb_lock_wait_timeout=1,@holdfast_waited=" + lease +
-           "<3000 OR @@GLOBAL.innodb_rollback_on_timeout;";
+/// With those among them whose rows are locked: how long all waits for such rows may have lasted
+/// when the last one begins. That one may last a second: too much of a short lease. And where the
+/// server says so, whoever has waited in vain has undone the others.
+std::string MysqlSession::patience_of(const std::string& lease) {
+    return "SET @holdfast_patience=IF(" + lease +
+           "<3000 OR @@GLOBAL.innodb_rollback_on_timeout,0,250000);";
 }
 
 /// Whoever has it may end. So the others try again, now and then; to have it twice does no harm.

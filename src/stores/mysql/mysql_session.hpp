@@ -74,7 +74,7 @@ private:
     std::string taking_of_awake();
     void bell_hung();
     void call();
-    static std::string waiting_little(const std::string& lease);
+    static std::string patience_of(const std::string& lease);
     void seat_answered();
     void roll_back();
     void sleep_again();

@@ -17,6 +17,9 @@ namespace {
 
 /// A server has a process or a thread for each.
 constexpr std::size_t most_sessions = 4;
+/// The last one is kept for renewals: others may wait in the server for long, for what somebody has
+/// locked.
+constexpr std::size_t most_but_renewals = most_sessions - 1;
 /// How long whoever was woken, and sleeps again by a request of its own, lets its other requests go
 /// first.
 constexpr auto longest_awake = 5ms;
@@ -191,7 +194,14 @@ void SqlWire::refused(Slot& slot, const ServerError& error, Due& due) {
     auto meaning = dialect_->meaning_of(error);
     Request& request = *slot.request;
     const Moment now = BootClock::now();
-    if (meaning.remedy == Dialect::Remedy::reconnect) drop(slot, now);
+    if (meaning.remedy == Dialect::Remedy::reconnect) leave_server(slot, now, due);
+    if (request.renews_many() && meaning.remedy != Dialect::Remedy::reconnect &&
+        meaning.remedy != Dialect::Remedy::schema) {
+        // One of them may be why. Whoever renews asks again for fewer of them, but not if it took
+        // this for a request that was not sent.
+        meaning.remedy = Dialect::Remedy::none;
+        meaning.failure.effect = Effect::unknown;
+    }
     if (request.forgets) return forgot(slot, std::move(meaning.failure));
     switch (meaning.remedy) {
         case Dialect::Remedy::schema:
@@ -215,6 +225,15 @@ void SqlWire::refused(Slot& slot, const ServerError& error, Due& due) {
     }
     meaning.failure = request.refused(std::move(meaning.failure));
     net::finish(std::move(slot.request), std::move(meaning.failure), due);
+}
+
+/// Another one is in its place, perhaps: whoever listens here hears nothing of what is done there.
+void SqlWire::leave_server(Slot& slot, Moment now, Due& due) {
+    if (pushes_) pushes_lost(now, due);
+    for (Slot& other : slots_) {
+        if (other.session && other.idle()) other.session.reset();
+    }
+    drop(slot, now);
 }
 
 /// The next one is made after a pause.
@@ -244,27 +263,36 @@ void SqlWire::broken(Slot& slot, Moment now, Due& due) {
 }
 
 /// While something is under way for its resource: they would wait for each other in the server all
-/// the same, by the resource's row, and on several connections in any order.
+/// the same, by the resource's row, and on several connections in any order. And for a connection.
 bool SqlWire::must_wait(const Request& request) const {
+    if (request.renews) return false;
     const std::string_view resource = resource_of(request.call);
-    if (request.renews || resource.empty()) return false;
-    return std::ranges::any_of(slots_, [&](const Slot& slot) {
-        return slot.request && !slot.request->renews && resource_of(slot.request->call) == resource;
-    });
+    std::size_t others = 0;
+    for (const Slot& slot : slots_) {
+        if (!slot.request || slot.request->renews) continue;
+        if (!resource.empty() && resource_of(slot.request->call) == resource) return true;
+        ++others;
+    }
+    return others >= most_but_renewals;
 }
 
 /// Of those that need not wait, the first that is urgent, else the first. However many want one
-/// resource, they delay nobody who wants another.
+/// resource, they delay nobody who wants another. Nor do those that met what somebody has locked,
+/// and would wait for that again, delay a renewal: the urgent ones that met nothing go before them.
 SqlWire::Outbox::Requests::const_iterator SqlWire::next_to_go() const {
     const auto& waiting = outbox_.waiting();
-    auto first = waiting.end();
+    const auto rank = [](const Request& one) {
+        if (!one.is_urgent) return 2;
+        return one.met.empty() ? 0 : 1;
+    };
+    auto next = waiting.end();
     for (auto one = waiting.begin(); one != waiting.end(); ++one) {
-        const bool counts = first == waiting.end() || (*one)->is_urgent;
+        const bool counts = next == waiting.end() || rank(**one) < rank(**next);
         if (!counts || must_wait(**one)) continue;
-        if ((*one)->is_urgent) return one;
-        first = one;
+        next = one;
+        if (rank(**next) == 0) break;
     }
-    return first;
+    return next;
 }
 
 void SqlWire::hand_out() {
@@ -323,6 +351,8 @@ void SqlWire::expire(Moment now, Due& due) {
         drop(slot, now);
     }
     std::erase_if(slots_, [](const Slot& slot) { return !slot.session; });
+    // For those that wait: once they are taken out, they are nowhere else.
+    make_room(due);
     net::finish(outbox_.expire(now), due);
 }
 

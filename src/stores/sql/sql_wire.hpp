@@ -29,6 +29,8 @@ using Answer = net::Answer<Reply>;
 /// everybody. Requests for one resource go one after the other, and those that enter in the order
 /// in which they were made: so a line has that order too. What gives back goes before what wants,
 /// and a renewal waits for nobody: it names whom it is about, and never brings back who is gone.
+/// The last connection is for renewals alone; and one that waits in the server for a locked row
+/// gives up soon, and goes behind the others.
 ///
 /// Whatever was under way when a connection breaks is sent again on the next one, until its time is
 /// up: every request of ours may be repeated. A connection of which an exception (out of memory,
@@ -61,6 +63,7 @@ private:
         const bool is_urgent = renews || call.verb == "leave";
         std::string met = {};  ///< why an earlier copy came to nothing
         bool schema_made = false;
+        bool renews_many() const { return renews && call.rows.size() > 1; }
         bool forgets = false;  ///< asked by nobody: see Forgetting
     };
     using Outbox = net::Outbox<Request>;
@@ -83,6 +86,7 @@ private:
     void go_on(Slot& slot, Moment now, Due& due);
     void take_reply(Slot& slot, Reply reply, Due& due);
     void refused(Slot& slot, const ServerError& error, Due& due);
+    void leave_server(Slot& slot, Moment now, Due& due);
     void drop(Slot& slot, Moment now);
     void broken(Slot& slot, Moment now, Due& due);
     bool must_wait(const Request& request) const;

@@ -108,21 +108,27 @@ body: BEGIN
 END;
 
 -- Whether somebody else has the row of one of many that are renewed together, still has it after a
--- second (innodb_lock_wait_timeout of such a request: set in here it would not count), and may have it
--- for long. Else it is locked now. Those behind it wait for nobody any more: @holdfast_waited.
+-- second (innodb_lock_wait_timeout), and may have it for long. Else it is locked now. All such waits
+-- together are short, whether or not the rows were had in the end: no further one begins when
+-- @holdfast_patience (microseconds) is used up.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_lock_or_skip(
     IN its_name TEXT $ascii, OUT is_locked BOOLEAN)
 SQL SECURITY INVOKER
 body: BEGIN
     DECLARE its_id, found BINARY(32);
-    DECLARE EXIT HANDLER FOR 1205 SET is_locked = TRUE, @holdfast_waited = TRUE;
+    DECLARE began DATETIME(6);
+    DECLARE EXIT HANDLER FOR 1205 SET is_locked = TRUE, @holdfast_patience = 0;
     SET its_id = UNHEX(SHA2(its_name, 256)), is_locked = FALSE;
     SELECT id INTO found FROM holdfast_lines WHERE id = its_id FOR UPDATE SKIP LOCKED;
     IF found IS NOT NULL THEN LEAVE body; END IF;
-    SET is_locked = EXISTS (SELECT 1 FROM holdfast_lines WHERE id = its_id);
-    IF is_locked AND NOT @holdfast_waited THEN
+    -- Not by EXISTS in a SET or an IF: that would wait for the row to share it.
+    SELECT COUNT(*) INTO is_locked FROM holdfast_lines WHERE id = its_id;
+    IF is_locked AND @holdfast_patience > 0 THEN
+        SET began = SYSDATE(6);
         SELECT id INTO found FROM holdfast_lines WHERE id = its_id FOR UPDATE;
-        SET is_locked = FALSE;
+        SET is_locked = FALSE,
+            @holdfast_patience = @holdfast_patience
+                - TIMESTAMPDIFF(MICROSECOND, began, SYSDATE(6));
     END IF;
 END;
 

@@ -60,24 +60,29 @@ BEGIN
     SELECT 0, forgotten, LOWER(HEX(COALESCE(up_to, '')));
 END;
 
--- How many contenders of a line were over. Passes on what they held; passes over a line that somebody
--- is at. A transaction of its own.
+-- How many contenders of a line were over: of a crowd some thousands, and then there may be more.
+-- Passes on what they held; passes over a line that somebody is at. A transaction of its own.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_sweep_line(
-    IN line_id BINARY(32), IN now_is BIGINT, OUT removed BIGINT)
+    IN line_id BINARY(32), IN now_is BIGINT, OUT removed BIGINT, OUT any_left BOOLEAN)
 SQL SECURITY INVOKER
 body: BEGIN
     DECLARE line_capacity, room BIGINT;
     DECLARE line_fairness CHAR(1) $ascii;
     DECLARE seat CHAR(32) $ascii DEFAULT '';
     DECLARE seat_end BIGINT;
-    SET removed = 0;
+    DECLARE is_locked BOOLEAN;
+    SET removed = 0, any_left = FALSE;
     START TRANSACTION;
     SELECT capacity, fairness, seat_nonce, seat_lease_end
         INTO line_capacity, line_fairness, seat, seat_end
         FROM holdfast_lines WHERE id = line_id FOR UPDATE SKIP LOCKED;
-    IF line_capacity IS NULL AND EXISTS (SELECT 1 FROM holdfast_lines WHERE id = line_id) THEN
-        COMMIT;
-        LEAVE body;
+    IF line_capacity IS NULL THEN
+        -- Not by EXISTS in the IF: that would wait for the row to share it.
+        SELECT COUNT(*) INTO is_locked FROM holdfast_lines WHERE id = line_id;
+        IF is_locked THEN
+            COMMIT;
+            LEAVE body;
+        END IF;
     END IF;
     IF seat <> '' AND seat_end <= now_is THEN
         CALL holdfast_1_unseat(line_id);
@@ -86,7 +91,9 @@ body: BEGIN
     SET removed = (SELECT COUNT(*) FROM holdfast_contenders WHERE line = line_id);
     -- The row that whoever has the seat left there is its own to delete.
     DELETE FROM holdfast_contenders WHERE line = line_id AND lease_end <= now_is
-        AND nonce <> seat AND (phase IN ('left', 'waiting', 'lapsed') OR line_capacity IS NULL);
+        AND nonce <> seat AND (phase IN ('left', 'waiting', 'lapsed') OR line_capacity IS NULL)
+        LIMIT 2000;
+    SET any_left = ROW_COUNT() = 2000;
     IF seat = '' THEN
         CALL holdfast_1_advance(line_id, line_capacity, line_fairness, now_is, '', TRUE, room);
     END IF;
@@ -96,8 +103,9 @@ body: BEGIN
 END;
 
 -- Removes what is over and nobody needs any more. A step of it: the next 500 lines behind this id (in
--- hexadecimal digits), and about 100 ms, so that it stops nobody for long. Answers what was removed,
--- and the last id; none when that was all.
+-- hexadecimal digits), about 100 ms, and no further than a crowd of dead ones, of which some
+-- thousands go: so it stops nobody for long. Answers what was removed, and the last id, or the begin
+-- of that of a crowd, with which the next step goes on; none when that was all.
 CREATE PROCEDURE IF NOT EXISTS holdfast_1_sweep(IN its_behind VARCHAR(64), IN its_end INT)
 SQL SECURITY INVOKER
 BEGIN
@@ -107,7 +115,7 @@ BEGIN
     DECLARE now_is, removed, idle BIGINT;
     DECLARE contenders BIGINT DEFAULT 0;
     DECLARE started DATETIME(6) DEFAULT SYSDATE(6);
-    DECLARE more BOOLEAN;
+    DECLARE more, any_left BOOLEAN;
     SET now_is = $now;
     CALL holdfast_1_end_of_step(behind, 500, up_to);
     SET more = up_to IS NOT NULL, up_to = COALESCE(up_to, REPEAT(x'ff', 33));
@@ -120,10 +128,10 @@ BEGIN
                 AND seat_lease_end <= now_is ORDER BY id LIMIT 1;
         SET line_id = COALESCE(overdue_seat, overdue);
         IF line_id IS NULL THEN LEAVE each_line; END IF;
-        CALL holdfast_1_sweep_line(line_id, now_is, removed);
+        CALL holdfast_1_sweep_line(line_id, now_is, removed, any_left);
         SET contenders = contenders + removed;
-        IF TIMESTAMPDIFF(MICROSECOND, started, SYSDATE(6)) > 100000 THEN
-            SET more = TRUE, up_to = line_id;
+        IF any_left OR TIMESTAMPDIFF(MICROSECOND, started, SYSDATE(6)) > 100000 THEN
+            SET more = TRUE, up_to = IF(any_left, LEFT(line_id, 31), line_id);
             LEAVE each_line;
         END IF;
     END LOOP;

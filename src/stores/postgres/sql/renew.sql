@@ -1,3 +1,16 @@
+-- From here on this transaction waits for no row longer than so many milliseconds: a second at the
+-- most, and no longer than it would have. Answers how long.
+CREATE OR REPLACE FUNCTION holdfast_1_wait_little(patience bigint) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    usual bigint := extract(epoch FROM current_setting('lock_timeout')::interval) * 1000;
+BEGIN
+    -- Nought is no limit.
+    patience := greatest(least(patience, 1000, nullif(usual, 0)), 1);
+    PERFORM set_config('lock_timeout', patience::text, true);
+    RETURN patience;
+END $$;
+
 -- Extends a lease up to new_end, and admits whom a place is reserved for, or who may take a free one.
 -- Never re-creates. Where one that waits is told when to look, others are told the clock.
 CREATE OR REPLACE FUNCTION holdfast_1_renew_one(the_line holdfast_lines, one holdfast_contenders,
@@ -47,11 +60,13 @@ BEGIN
 END $$;
 
 -- A copy that comes after a later renewal of the same contender only asks where it stands: it would
--- shorten what the later one has lengthened.
+-- shorten what the later one has lengthened. It waits for a row a part of its lease: as long as it
+-- waits, it has one of its client's few connections, which others need for theirs.
 CREATE OR REPLACE FUNCTION holdfast_1_renew(its_name text, its_nonce text, its_lease bigint,
                                             its_serial bigint)
 RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
+    patience bigint := holdfast_1_wait_little(its_lease / 4);
     the_line holdfast_lines := holdfast_1_lock(its_name);
     now bigint := holdfast_1_now();
     one holdfast_contenders;
@@ -73,35 +88,37 @@ CREATE OR REPLACE FUNCTION holdfast_1_is_locked(its_name text, patience bigint) 
 LANGUAGE plpgsql AS $$
 DECLARE
     its_id bytea := sha256(convert_to(its_name, 'UTF8'));
-    usual text;
 BEGIN
     PERFORM FROM holdfast_lines WHERE id = its_id FOR UPDATE SKIP LOCKED;
     IF FOUND OR NOT EXISTS (SELECT FROM holdfast_lines WHERE id = its_id) THEN RETURN false; END IF;
     IF patience = 0 THEN RETURN true; END IF;
-    usual := current_setting('lock_timeout');
-    PERFORM set_config('lock_timeout', patience::text, true);
+    PERFORM holdfast_1_wait_little(patience);
     BEGIN
         PERFORM FROM holdfast_lines WHERE id = its_id FOR UPDATE;
     EXCEPTION WHEN lock_not_available THEN
-        PERFORM set_config('lock_timeout', usual, true);
         RETURN true;
     END;
-    PERFORM set_config('lock_timeout', usual, true);
     RETURN false;
 END $$;
 
 -- Many in one transaction. Whoever asks sorts them by name, so that two never wait for each other.
--- One whose row somebody else has for long is answered with a 4, and costs the others little: they
--- wait a moment of their lease for it, once.
+-- One whose row somebody else has for long is answered with a 4. It costs the others little: all
+-- waits for such rows together last a moment of their lease, however many those are and whether or
+-- not they were had in the end; and a wait for another row, which ends the whole request, no longer.
 CREATE OR REPLACE FUNCTION holdfast_1_renew_all(names text[], nonces text[], leases bigint[],
                                                 serials bigint[])
 RETURNS SETOF text[] LANGUAGE plpgsql AS $$
 DECLARE
-    patience bigint := least(leases[1] / 12, 1000);
+    patience bigint := holdfast_1_wait_little(leases[1] / 12);
+    began bigint;
+    locked boolean;
 BEGIN
     FOR i IN 1 .. array_length(names, 1) LOOP
-        IF holdfast_1_is_locked(names[i], patience) THEN
-            patience := 0;
+        began := holdfast_1_now();
+        locked := holdfast_1_is_locked(names[i], patience);
+        patience := CASE WHEN locked THEN 0
+                    ELSE greatest(patience - (holdfast_1_now() - began) / 1000, 0) END;
+        IF locked THEN
             RETURN NEXT ARRAY['4', '0', '0', '-1'];
         ELSE
             RETURN NEXT holdfast_1_renew(names[i], nonces[i], leases[i], serials[i]);

@@ -102,9 +102,12 @@ RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     ours integer := cardinality(words) - 1;
     shared_name text := convert_from(decode(words[ours + 1], 'hex'), 'UTF8');
-    line_id bytea := holdfast_1_from_shedlock(words[1], shared_name);
+    line_id bytea;
     answer text[];
 BEGIN
+    -- As a renewal does by itself, which comes too late here: the rows are locked before it.
+    IF verb = 'renew' THEN PERFORM holdfast_1_wait_little(words[3]::bigint / 4); END IF;
+    line_id := holdfast_1_from_shedlock(words[1], shared_name);
     EXECUTE 'SELECT holdfast_1_' || verb || '(' || (
         SELECT string_agg(quote_literal(words[place]), ',' ORDER BY place)
             FROM generate_series(1, ours) place) || ')' INTO answer;

@@ -48,23 +48,30 @@ BEGIN
     RETURN ARRAY['0', forgotten::text, coalesce(encode(up_to, 'hex'), '')];
 END $$;
 
--- How many contenders of a line, which is locked, were over. Passes on what they held.
-CREATE OR REPLACE FUNCTION holdfast_1_sweep_line(the_line holdfast_lines, now bigint)
-RETURNS bigint LANGUAGE plpgsql AS $$
+-- How many contenders of a line, which is locked, were over: of a crowd some thousands, and then
+-- there may be more. Passes on what they held.
+CREATE OR REPLACE FUNCTION holdfast_1_sweep_line(the_line holdfast_lines, now bigint,
+                                                 OUT removed bigint, OUT more boolean)
+LANGUAGE plpgsql AS $$
 DECLARE
     counted bigint := (SELECT count(*) FROM holdfast_contenders WHERE line = the_line.id);
+    most bigint := 2000;
 BEGIN
-    DELETE FROM holdfast_contenders WHERE line = the_line.id AND lease_end <= now
-        AND phase IN ('left', 'waiting', 'lapsed');
+    DELETE FROM holdfast_contenders WHERE line = the_line.id AND nonce IN (
+        SELECT nonce FROM holdfast_contenders WHERE line = the_line.id AND lease_end <= now
+            AND phase IN ('left', 'waiting', 'lapsed') LIMIT most);
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    more := removed = most;
     PERFORM holdfast_1_advance(the_line, now, '', true);
-    RETURN counted - (SELECT count(*) FROM holdfast_contenders WHERE line = the_line.id);
+    removed := counted - (SELECT count(*) FROM holdfast_contenders WHERE line = the_line.id);
 END $$;
 
 -- Removes what is over and nobody needs any more: contenders whose lease has ended, and resources
 -- that nobody contends for, once the clock alone makes the next fence larger. Passes over those
 -- that somebody is at. A step of it, in a transaction of its own: the next 500 lines behind this id,
--- and no more than 50 ms, for whoever comes for one of them waits so long. Answers what was removed,
--- and the last id; none when that was all.
+-- no more than about 50 ms, and no further than a crowd of dead ones, of which some thousands go: for
+-- whoever comes for one of these lines waits so long. Answers what was removed, and the last id, or
+-- the begin of that of a crowd, with which the next step goes on; none when that was all.
 CREATE OR REPLACE FUNCTION holdfast_1_sweep(its_behind text)
 RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
@@ -73,6 +80,7 @@ DECLARE
     up_to bytea;
     more boolean;
     the_line holdfast_lines;
+    swept record;
     contenders bigint := 0;
     orphans bigint;
     lines bigint;
@@ -87,9 +95,11 @@ BEGIN
             AND EXISTS (SELECT FROM holdfast_contenders WHERE line = id AND lease_end <= now)
         ORDER BY id FOR UPDATE SKIP LOCKED
     LOOP
-        contenders := contenders + holdfast_1_sweep_line(the_line, now);
-        IF holdfast_1_now() > now + 50000 THEN
-            up_to := the_line.id;
+        SELECT * INTO swept FROM holdfast_1_sweep_line(the_line, now);
+        contenders := contenders + swept.removed;
+        IF swept.more OR holdfast_1_now() > now + 50000 THEN
+            up_to := CASE WHEN swept.more THEN substring(the_line.id FROM 1 FOR 31)
+                     ELSE the_line.id END;
             more := true;
             EXIT;
         END IF;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "port/pending.hpp"
+#include "unit/scarce_memory.hpp"
 
 namespace holdfast::inline v0::sql {
 namespace {
@@ -150,6 +151,10 @@ public:
     void advance() override {
         if (state_ == State::opening) state_ = State::idle;
     }
+    /// No descriptor tells that it is there.
+    std::optional<Moment> due() const noexcept override {
+        return state_ == State::opening ? std::optional(Moment{}) : std::nullopt;
+    }
     int descriptor() const noexcept override { return -1; }
     void ask(const Call& call) override {
         state_ = State::busy;
@@ -161,32 +166,43 @@ public:
         }
     }
     void run(std::string_view /*script*/) override {}
-    std::vector<std::string> take_pushes() override { return {}; }
+    std::vector<std::string> take_pushes() override { return std::exchange(pushes_, {}); }
+    void push(std::vector<std::string> pushes) { pushes_ = std::move(pushes); }
 
 private:
     const Says& says_;
     std::vector<std::string>& asked_;
+    std::vector<std::string> pushes_;
 };
 
-/// Each connection is there at once. Every error is one of a server that somebody else may do
-/// better.
+/// Each connection is there at once. What its errors mean is their code.
 class ScriptedServer final : public Dialect {
 public:
     explicit ScriptedServer(Says says) : says_(std::move(says)) {}
-    std::unique_ptr<Session> open(Purpose /*purpose*/,
+    std::unique_ptr<Session> open(Purpose purpose,
                                   std::function<void()> /*resolved*/) const override {
-        ++opened;
-        return std::make_unique<ScriptedSession>(says_, asked);
+        auto session = std::make_unique<ScriptedSession>(says_, asked);
+        if (purpose == Purpose::pushes) {
+            ++listened;
+            listener = session.get();
+        } else {
+            ++opened;
+        }
+        return session;
     }
     std::string_view schema() const override { return {}; }
     Meaning meaning_of(const ServerError& error) const override {
-        return {error.code == "again" ? Remedy::again : Remedy::reconnect,
-                {errc::unreachable, Effect::none, error.message}};
+        Remedy remedy = Remedy::none;
+        if (error.code == "again") remedy = Remedy::again;
+        if (error.code == "read-only") remedy = Remedy::reconnect;
+        return {remedy, {errc::unreachable, Effect::none, error.message}};
     }
     const std::string& client() const override { return client_; }
 
-    mutable int opened = 0;
-    mutable std::vector<std::string> asked;  ///< in the order in which it heard of it
+    mutable int opened = 0;                       ///< for requests
+    mutable int listened = 0;                     ///< times somebody came to listen
+    mutable ScriptedSession* listener = nullptr;  ///< the last of those
+    mutable std::vector<std::string> asked;       ///< in the order in which it heard of it
 
 private:
     const Says says_;
@@ -194,6 +210,17 @@ private:
 };
 
 const Reply done{.rows = {{"3", "1", "1", "-1"}}};
+
+Reply error(std::string code) {
+    return {.error = ServerError{.code = std::move(code), .message = "refused"}};
+}
+
+class Hears final : public SqlWire::Listener {
+public:
+    void missed() override {}
+    void pushed(const std::string& /*message*/) override { ++heard; }
+    int heard = 0;
+};
 
 class OnAScriptedServer : public testing::Test {
 protected:
@@ -207,8 +234,11 @@ protected:
         wire_->submit({verb, {{name}}}, [](const Answer&) {});
     }
     Result<Reply> answer_to(const std::string& verb, const std::string& name) {
+        return answer_to({verb, {{name}}});
+    }
+    Result<Reply> answer_to(Call call) {
         const auto flight = std::make_shared<Flight<Reply>>(*wire_);
-        wire_->submit({verb, {{name}}},
+        wire_->submit(std::move(call),
                       [flight](Answer answer) { flight->complete(std::move(answer.result)); });
         return Pending<Reply>(flight).get();
     }
@@ -217,6 +247,7 @@ protected:
         for (int i = 0; i < 200; ++i) submit("enter", name);
     }
 
+    std::shared_ptr<Hears> hears_ = std::make_shared<Hears>();
     std::shared_ptr<ScriptedServer> server_;
     std::unique_ptr<SqlWire> wire_;
 };
@@ -239,6 +270,42 @@ TEST_F(OnAScriptedServer, ARenewalWaitsForNobodyWhoWantsWhatItKeeps) {
     });
     crowd("hot");
     EXPECT_TRUE(answer_to("renew", "hot").ok());
+}
+
+/// Which all wait in the server for what somebody has locked.
+TEST_F(OnAScriptedServer, ARenewalWaitsForNobodyHoweverManyOthersWantSomething) {
+    serve([](const Call& call) -> std::optional<Reply> {
+        if (call.verb == "enter") return std::nullopt;
+        return done;
+    });
+    for (int i = 0; i < 10; ++i) submit("enter", std::to_string(i));
+    wire_->submit({"enter", {{"several"}, {"together"}}}, [](const Answer&) {});
+    Wire::Waiter nobody;
+    for (int turns = 0; turns < 10; ++turns) wire_->wait(nobody, BootClock::now() + 1ms);
+    EXPECT_EQ(server_->asked.size(), 3U);
+    EXPECT_TRUE(answer_to("renew", "cold").ok());
+}
+
+/// They would have all connections again and again.
+TEST_F(OnAScriptedServer, ARenewalGoesBeforeThoseThatMetALockedRow) {
+    serve([](const Call& call) {
+        return call.rows.front().front() == "locked" ? error("again") : done;
+    });
+    for (int i = 0; i < 10; ++i) submit("renew", "locked");
+    EXPECT_TRUE(answer_to("renew", "free").ok());
+}
+
+/// So whoever renews parts them: one of them may be why.
+TEST_F(OnAScriptedServer, ARefusalOfManyThatAreRenewedIsNotTakenForOneThatWasNotSent) {
+    serve([](const Call& call) { return error(call.rows.front().front()); }, 200ms);
+    for (const std::string code : {"odd", "again"}) {
+        const auto many = answer_to({"renew", {{code}, {"another"}}});
+        ASSERT_FALSE(many.ok());
+        EXPECT_EQ(many.failure().effect, Effect::unknown) << code;
+    }
+    EXPECT_EQ(answer_to({"renew", {{"read-only"}, {"another"}}}).failure().effect, Effect::none);
+    EXPECT_EQ(answer_to("renew", "odd").failure().effect, Effect::none);
+    EXPECT_EQ(answer_to({"enter", {{"odd"}, {"another"}}}).failure().effect, Effect::none);
 }
 
 TEST_F(OnAScriptedServer, WhatGivesBackGoesBeforeWhatWants) {
@@ -268,12 +335,57 @@ TEST_F(OnAScriptedServer, ThoseWhoWantOneResourceGoInTheirOrder) {
 
 /// Each session that it costs is a new one, which the server has to let in.
 TEST_F(OnAScriptedServer, ThatSendsUsElsewhereIsNotConnectedToWithoutPause) {
-    serve([](const Call&) {
-        return Reply{.error = ServerError{.code = "read-only", .message = "a replica"}};
-    });
+    serve([](const Call&) { return error("read-only"); });
     const Moment until = BootClock::now() + 300ms;
     while (BootClock::now() < until) EXPECT_FALSE(answer_to("leave", "orders").ok());
     EXPECT_LT(server_->opened, 20);
+}
+
+/// What is told elsewhere is not heard here.
+TEST_F(OnAScriptedServer, ThatSendsUsElsewhereIsNotListenedToAnyMore) {
+    bool is_read_only = false;
+    serve([&](const Call&) { return is_read_only ? error("read-only") : done; });
+    wire_->listen(hears_);
+    EXPECT_TRUE(answer_to("enter", "orders").ok());
+    EXPECT_EQ(server_->listened, 1);
+    is_read_only = true;
+    EXPECT_FALSE(answer_to("enter", "orders").ok());
+    is_read_only = false;
+    const Moment until = BootClock::now() + 5s;
+    while (server_->listened == 1 && BootClock::now() < until) {
+        EXPECT_TRUE(answer_to("renew", "orders").ok());
+    }
+    EXPECT_EQ(server_->listened, 2);
+}
+
+/// What is pushed in the same turn has used up what was laid by for them.
+TEST_F(OnAScriptedServer, WhoeverIsOverdueIsToldThoughMemoryIsScarce) {
+    constexpr std::size_t callers = 8;
+    for (std::size_t pushes = callers; pushes < 2 * callers; ++pushes) {
+        bool has_failed = true;
+        for (std::size_t number = 1; has_failed; ++number) {
+            serve([](const Call&) { return std::nullopt; }, 1ms);
+            wire_->listen(hears_);
+            Wire::Waiter waiter;
+            EXPECT_FALSE(wire_->wait(waiter, BootClock::now() + 1ms));
+            std::size_t told = 0;
+            for (std::size_t i = 0; i < callers; ++i) {
+                wire_->submit({"enter", {{"hot"}}}, [&](const Answer&) {
+                    if (++told == callers) wire_->signal(waiter);
+                });
+            }
+            std::this_thread::sleep_for(2ms);
+            server_->listener->push(std::vector<std::string>(pushes, "a word"));
+            test::ScarceMemory memory(number);
+            const Moment end = BootClock::now() + 5s;
+            while (told < callers && BootClock::now() < end) {
+                memory.run([&] { wire_->wait(waiter, end); });
+            }
+            has_failed = memory.has_failed();
+            ASSERT_EQ(told, callers)
+                << pushes << " pushes, and allocation " << number << " has failed";
+        }
+    }
 }
 
 TEST_F(OnAScriptedServer, ThatAnswersNothingIsLeftAloneMoreAndMore) {
@@ -288,12 +400,12 @@ TEST_F(OnAScriptedServer, WhatCannotBeTriedAgainInTimeIsTold) {
     serve(
         [](const Call&) {
             std::this_thread::sleep_for(60ms);
-            return Reply{.error = ServerError{.code = "again", .message = "locked"}};
+            return error("again");
         },
         100ms);
     const auto result = answer_to("enter", "orders");
     ASSERT_FALSE(result.ok());
-    EXPECT_EQ(result.failure().sentence, "locked");
+    EXPECT_EQ(result.failure().sentence, "refused");
     EXPECT_EQ(server_->asked.size(), 1U);
 }
 

@@ -14,23 +14,35 @@
 #include <system_error>
 #include <utility>
 
+#include "port/fork.hpp"
 #include "port/thread.hpp"
 
 namespace holdfast::inline v0 {
 
 namespace {
-thread_local int callback_depth = 0;
+
+/// The scopes that the running thread is in. A child that is forked in one is in none.
+int& callback_depth() noexcept {
+    thread_local struct {
+        std::uint64_t of;
+        int depth;
+    } scopes{};
+    if (scopes.of != fork_generation()) scopes = {fork_generation(), 0};
+    return scopes.depth;
 }
 
+}  // namespace
+
 CallbackScope::CallbackScope() noexcept {
-    ++callback_depth;
+    ++callback_depth();
 }
 CallbackScope::~CallbackScope() {
-    --callback_depth;
+    // In a child it may be the parent's.
+    if (callback_depth() > 0) --callback_depth();
 }
 
 bool inside_callback() noexcept {
-    return callback_depth > 0;
+    return callback_depth() > 0;
 }
 
 void refuse_inside_callback() {

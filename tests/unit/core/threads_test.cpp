@@ -7,6 +7,7 @@
 
 #include <holdfast/holdfast.hpp>
 
+#include "port/wire.hpp"
 #include "support/suite.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -141,6 +142,24 @@ TEST(AForkedChild, OfACallbackWaitsForWhatItGivesBack) {
         }));
     });
     EXPECT_EQ(status.get_future().get(), static_cast<int>(Released::in_time));
+}
+
+TEST(AForkedChild, OfACallbackOfAStoreMayWaitForAnother) {
+    const test::TemporaryFolder folder;
+    const std::string url = "local://" + folder.path().string();
+    const CallbackScope callback;
+    EXPECT_EQ(in_child([&] {
+                  const CallbackScope of_its_own;
+                  _exit(inside_callback() ? 0 : 2);
+                  return 1;
+              }),
+              0);
+    EXPECT_EQ(in_child([&] {
+                  auto hold = connect(url).mutex("others").acquire();
+                  _exit(static_cast<int>(hold.release()));
+                  return 1;
+              }),
+              static_cast<int>(Released::in_time));
 }
 
 TEST(AForkedChild, IsToldAtOnceThatItHasLostTheHold) {

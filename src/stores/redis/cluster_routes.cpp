@@ -54,9 +54,11 @@ public:
 
     Node* node_for(Request& request) override {
         if (request.hash_slot == no_slot && !request.only_at) go_round(request);
+        if (request.asking) return unless_it_passes(request, find(*request.only_at));
         if (request.only_at) return find(*request.only_at);
         if (request.hash_slot == no_slot) return any();
-        return is_behind_another(request) ? nullptr : owners_[request.hash_slot];
+        return is_parting() ? unless_it_passes(request, owners_[request.hash_slot])
+                            : owners_[request.hash_slot];
     }
 
     Node* heard() override {
@@ -130,16 +132,17 @@ private:
         return nodes_.empty() ? nullptr : nodes_.front().get();
     }
 
-    /// Whether one for the same keys, submitted earlier, is under way to the node that had them
-    /// before, which will turn it away: nobody passes it.
-    bool is_behind_another(const Request& request) const {
-        if (parting_until_ == Moment{}) return false;
+    bool is_parting() const {
+        return parting_until_ != Moment{} && BootClock::now() < parting_until_;
+    }
+    /// Nobody passes one for the same keys, submitted earlier, that is under way to another node:
+    /// one that had them before, or that has some of them still, and will turn it away.
+    Node* unless_it_passes(const Request& request, Node* to) const {
         const Moment now = BootClock::now();
-        if (now >= parting_until_) return false;
-        return std::ranges::any_of(nodes_, [&](const auto& node) {
-            return node.get() != owners_[request.hash_slot] && !node->is_in_trouble(now) &&
-                   node->has_before(request);
+        const bool passes = std::ranges::any_of(nodes_, [&](const auto& node) {
+            return node.get() != to && !node->is_in_trouble(now) && node->has_before(request);
         });
+        return passes ? nullptr : to;
     }
     void change_owner(std::size_t slot, Node& node) {
         if (Node*& owner = owners_[slot]; owner != &node) {

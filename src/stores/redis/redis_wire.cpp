@@ -50,7 +50,7 @@ void RedisWire::submit(Command command, Answered answered) {
 /// Whether one for the same keys waits that was submitted earlier: nobody passes it.
 bool RedisWire::is_behind_another(const Request& request) const {
     return std::ranges::any_of(lobby_.waiting(), [&](const auto& earlier) {
-        return earlier->hash_slot == request.hash_slot && !earlier->only_at;
+        return earlier->hash_slot == request.hash_slot && earlier->goes_by_its_keys();
     });
 }
 
@@ -142,7 +142,7 @@ void RedisWire::send_on(Moment now) {
             lobby_.give_away(
                 place, [&](std::unique_ptr<Request>&& given) { node->submit(std::move(given)); });
         } else {
-            if (!request.only_at) that_stay.insert(request.hash_slot);
+            if (request.goes_by_its_keys()) that_stay.insert(request.hash_slot);
             ++i;
         }
     }

@@ -30,6 +30,9 @@ struct Request : net::Question<Answer> {
     int redirections = 0;
     /// It turned out that it is too early for it: not before this.
     Moment not_before{};
+
+    /// Whether nobody for the same keys may pass it: it goes to whoever serves them.
+    bool goes_by_its_keys() const { return !only_at || asking; }
 };
 
 /// Requests that no node is known for, or for which it is too early.

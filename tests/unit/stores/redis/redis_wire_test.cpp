@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "faults/lying_servers.hpp"
 #include "port/pending.hpp"
 #include "servers/redis_server.hpp"
 #include "stores/redis/layout.hpp"
@@ -65,6 +66,59 @@ struct Ear final : RedisWire::Listener {
     void pushed(const Reply&) override { ++messages; }
     std::atomic<int> times_missed{0};
     std::atomic<int> messages{0};
+};
+
+/// A node of a cluster whose slots are moving: it has them, or gets them.
+class MovingNode final : public test::Liar {
+public:
+    MovingNode() { start(); }
+    ~MovingNode() { stop(); }
+
+    void map(int master_port, const std::string& gets_them) {
+        const std::lock_guard guard(mutex_);
+        master_port_ = master_port;
+        gets_them_ = gets_them;
+    }
+    std::vector<std::string> served() const {
+        const std::lock_guard guard(mutex_);
+        return served_;
+    }
+
+private:
+    std::string answer_to(const test::Resp& request) override {
+        const std::lock_guard guard(mutex_);
+        const std::string& verb = request.parts.at(0).text;
+        if (verb == "CLUSTER") return about_cluster(request.parts.at(1).text);
+        if (verb != "INCR") return "+OK\r\n";
+        if (master_port_ != port()) {
+            served_.push_back(request.parts.at(1).text);
+            return ":1\r\n";
+        }
+        // The first that comes finds some of its keys here, all others none.
+        if (is_first_) {
+            is_first_ = false;
+            return "-TRYAGAIN Multiple keys request during rehashing of slot\r\n";
+        }
+        return "-ASK 1 " + gets_them_ + "\r\n";
+    }
+    std::string about_cluster(const std::string& what) const {
+        const auto bulk = [](const std::string& text) {
+            return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+        };
+        const std::string number(40, 'a');
+        const std::string port = std::to_string(master_port_);
+        if (what == "INFO") return bulk("cluster_current_epoch:1");
+        if (what == "NODES") {
+            return bulk(number + " 127.0.0.1:" + port + "@0 master - 0 0 1 connected 0-16383\n");
+        }
+        return "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n" + bulk("127.0.0.1") + ":" + port + "\r\n" +
+               bulk(number);
+    }
+
+    int master_port_ = 0;
+    std::string gets_them_;
+    bool is_first_ = true;
+    std::vector<std::string> served_;
 };
 
 /// Somebody who leads until told otherwise.
@@ -432,6 +486,22 @@ TEST_F(TrackedReads, AreTrackedAgainWhenBothConnectionsAreLostAtOnce) {
         ASSERT_TRUE(await([&] { return ask(wire_, {"PING"}).ok() && wire_.listening() > period; }));
         EXPECT_TRUE(is_told()) << "round " << i;
     }
+}
+
+TEST(AMovingSlot, LetsNobodyPassThoseWhoCameBefore) {
+    MovingNode has;
+    MovingNode gets;
+    has.map(has.port(), gets.address());
+    gets.map(has.port(), gets.address());
+    Servers servers{.kind = Servers::Kind::cluster, .named = {quick(address_at(has.port()), 3s)}};
+    servers.node = servers.named.front();
+    RedisWire wire(servers, {});
+    // The first is told to wait a little, and the second at once where to go.
+    auto first = send(wire, {"INCR", "{orders}first"});
+    auto second = send(wire, {"INCR", "{orders}second"});
+    EXPECT_TRUE(std::move(first).get().ok());
+    EXPECT_TRUE(std::move(second).get().ok());
+    EXPECT_EQ(gets.served(), (std::vector<std::string>{"{orders}first", "{orders}second"}));
 }
 
 }  // namespace

@@ -125,14 +125,19 @@ Contest::Event Contest::entered(Result<std::vector<Entry>> result, Moment sent) 
     return Acquisition::Entered{std::move(result)};
 }
 
-/// Not when it has ended meanwhile: what comes in then is on its way out.
+/// Not when it has ended meanwhile: what comes in then was looked for by its nonce, perhaps before
+/// it had a place, and is taken out of that.
 void Contest::keep(const Entry& entry, Moment sent) {
-    const std::lock_guard guard(keeping_mutex_);
-    if (keeps_no_more_) return;
-    const auto& kept = kept_[entered_++];
-    note_admission(*kept, entry.standing);
-    context_->keeper().keep(kept, entry.ticket, entry.standing.counted_from.value_or(sent),
-                            shared_from_this());
+    {
+        const std::lock_guard guard(keeping_mutex_);
+        if (!keeps_no_more_) {
+            const auto& kept = kept_[entered_++];
+            note_admission(*kept, entry.standing);
+            return context_->keeper().keep(
+                kept, entry.ticket, entry.standing.counted_from.value_or(sent), shared_from_this());
+        }
+    }
+    if (!kept_.empty()) context_->take_out(entry.ticket, kept_.front()->lease());
 }
 
 /// Tells the keeper of an admission: from here on nothing but the same answer keeps it.

@@ -1,5 +1,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
 #include <barrier>
 
 #include <holdfast/holdfast.hpp>
@@ -283,9 +284,31 @@ public:
         return holds_enters ? held_back(enters_) : inner().enter(contenders);
     }
     Pending<Standing> leave(const Ticket& ticket) override {
+        {
+            const std::lock_guard guard(mutex_);
+            left_.push_back(ticket.place);
+        }
         return holds_leaves ? held_back(leaves_) : inner().leave(ticket);
     }
     bool in_order() const noexcept override { return false; }
+
+    /// Whoever was held back has come in, at this place.
+    void admit_at(const std::string& place) {
+        Flights<std::vector<Entry>> come_in;
+        {
+            const std::lock_guard guard(mutex_);
+            come_in = std::exchange(enters_, {});
+        }
+        for (const auto& one : come_in) {
+            one->complete(
+                std::vector<Entry>{{.ticket = {.resource = "a", .nonce = {}, .place = place},
+                                    .standing = {.state = Standing::State::admitted}}});
+        }
+    }
+    bool has_left(const std::string& place) {
+        const std::lock_guard guard(mutex_);
+        return std::ranges::find(left_, place) != left_.end();
+    }
 
     /// They, and who waits for them, are owned by each other.
     void forget() {
@@ -313,6 +336,7 @@ private:
     std::mutex mutex_;
     Flights<std::vector<Entry>> enters_;
     Flights<Standing> leaves_;
+    std::vector<std::string> left_;  ///< by their places
 };
 
 class AnAsynchronousAcquisition : public testing::Test {
@@ -368,6 +392,9 @@ TEST_F(AnAsynchronousAcquisition, IsStoppedWhileTheStoreDoesNotAnswer) {
     ASSERT_EQ(store_->enters, 1);
     stop_.request_stop();
     EXPECT_TRUE(ends_as(Acquisition::End::stopped));
+    // What it left by its nonce alone may have been no place yet.
+    store_->admit_at("late");
+    EXPECT_TRUE(await([&] { return store_->has_left("late"); }));
 }
 
 /// What follows on the same name: by URL, for there it depends on the store.

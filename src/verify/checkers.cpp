@@ -51,6 +51,13 @@ bool are_in_order(const Visit& first, const Visit& next) {
     return first.fence > next.fence && next.asked < first.admitted;
 }
 
+/// Whether the store may have admitted this one first, although it heard of it later: its answer
+/// took its time, and the store forgot it meanwhile.
+bool may_have_come_first(const Visit& heard_later, const Visit& one) {
+    return heard_later.sent != 0 && heard_later.sent < one.admitted &&
+           heard_later.fence <= one.fence;
+}
+
 /// Those who trust their holds, in the order in which they came.
 class Inside {
 public:
@@ -66,8 +73,10 @@ private:
     /// Whether those who learned of it within their lease are all that were overtaken: whoever
     /// trusted its hold for longer had it still, beside the newcomer, if there is room for both.
     bool told_in_time(const Visit& newcomer) const {
+        const bool has_learned = newcomer.trusted <= newcomer.admitted + newcomer.lease;
         std::uint64_t weight = newcomer.weight;
         for (const Visit* one : visits_) {
+            if (has_learned && may_have_come_first(newcomer, *one)) continue;
             if (one->trusted > newcomer.admitted + one->lease) weight += one->weight;
         }
         return weight <= newcomer.capacity;

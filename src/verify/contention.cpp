@@ -216,9 +216,13 @@ Ending Contention::ask(std::vector<Visit>& visits, const Asking& asking,
 Ending Contention::hold(std::vector<Visit>& visits, Hold& hold) {
     // Before the question whether it is held: it was at this moment, if it is then.
     const Instant admitted = now();
+    const Instant remaining = std::chrono::nanoseconds{hold.remaining()}.count();
     if (!hold.held()) return ending_by(hold.loss());
     for (std::size_t i = 0; i < visits.size(); ++i) {
         visits[i].admitted = visits[i].trusted = admitted;
+        // It is trusted for a lease from then on, less a margin of a twentieth.
+        visits[i].sent =
+            std::max(visits[i].asked, admitted + remaining - visits[i].lease * 19 / 20);
         visits[i].fence = hold.fences().at(i);
         journal_.admitted(visits[i]);
     }

@@ -73,7 +73,7 @@ private:
                 visit.patience;
         } else if (verb == "admitted") {
             visit.admitted = visit.trusted = at;
-            words >> visit.fence;
+            words >> visit.fence >> visit.sent;
         } else if (verb == "trusted") {
             visit.trusted = at;
         } else if (verb == "ended") {
@@ -136,7 +136,8 @@ void Journal::asked(const Visit& visit) {
 }
 
 void Journal::admitted(const Visit& visit) {
-    write(told("admitted", visit.admitted, visit) + " " + std::to_string(visit.fence));
+    write(told("admitted", visit.admitted, visit) + " " + std::to_string(visit.fence) + " " +
+          std::to_string(visit.sent));
 }
 
 void Journal::trusted(const Visit& visit) {

@@ -34,6 +34,7 @@ struct Visit {
     Instant patience = 0;  ///< how long it would wait; negative: as long as it takes
     std::uint64_t fence = 0;
     Instant asked = 0;     ///< before the request was made
+    Instant sent = 0;      ///< when what admitted it was asked for; nought: not known
     Instant admitted = 0;  ///< when it was known to hold; nought: never
     Instant trusted = 0;   ///< the last time that it was seen to be held
     Instant ended = 0;     ///< released, lost, busy or failed; nought: never, or not written down

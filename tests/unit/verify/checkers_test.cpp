@@ -71,6 +71,19 @@ TEST(Overlaps, WhoeverIsOvertakenIsToLearnOfItWithinItsLease) {
     EXPECT_FALSE(overlaps(visits).at(0).told_in_time);
 }
 
+TEST(Overlaps, WhoeverHeardLateOfItsHoldMayBeTheOneThatWasOvertaken) {
+    // Admitted, forgotten, and told only after the next one was.
+    std::vector<Visit> visits{visit("a", 0, 10, 90 + lease), visit("b", 0, 20, 30)};
+    EXPECT_FALSE(overlaps(visits).at(0).told_in_time);
+    visits[1].sent = 9;
+    EXPECT_TRUE(overlaps(visits).at(0).told_in_time);
+    visits[1].trusted = 21 + lease;
+    EXPECT_FALSE(overlaps(visits).at(0).told_in_time) << "neither has learned of it";
+    visits[1].trusted = 30;
+    visits[1].fence = 1;
+    EXPECT_FALSE(overlaps(visits).at(0).told_in_time) << "the fences say who was first";
+}
+
 TEST(Overlaps, WhoeverHoldsBesideTheOneThatCameInIsNotOvertaken) {
     // A writer is overtaken by readers, of which one stays for long.
     std::vector<Visit> visits{visit("writer", 1, 10, 25), visit("reader", 2, 15, 90, 1),

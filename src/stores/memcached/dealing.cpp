@@ -1,5 +1,6 @@
 #include "stores/memcached/dealing.hpp"
 
+#include <exception>
 #include <utility>
 
 #include "port/sentences.hpp"
@@ -32,14 +33,27 @@ bool shows_item_of(const Reply& reply, const Identity& who) {
 
 }  // namespace
 
+/// Whoever waits must not do so for ever: another thread may lead, and be the one that ends by it.
+template <class Step>
+void Dealing::go_on(Step step) {
+    try {
+        step();
+    } catch (const std::exception&) {
+        if (!told_) throw;
+        failed({errc::unreachable, Effect::unknown, "out of memory"});
+    }
+}
+
 template <class Next>
 void Dealing::ask(Command command, Next next, std::uint64_t only_on) {
     desk_.wire.submit(who_->key, std::move(command),
                       [self = shared_from_this(), next](const Answer& answer) {
                           const auto store = self->desk_.store.lock();
                           if (!store) return;
-                          if (answer.result.ok()) return (*self.*next)(answer);
-                          self->failed(answer.result.failure());
+                          self->go_on([&] {
+                              if (answer.result.ok()) return (*self.*next)(answer);
+                              self->failed(answer.result.failure());
+                          });
                       },
                       {.only_on = only_on, .until = until_});
 }
@@ -67,7 +81,7 @@ void Dealing::add() {
     desk_.wire.submit(who_->key, Command::add(who_->key, value_at(Deed::made, who_->value), lease_),
                       [self = shared_from_this()](const Answer& answer) {
                           const auto store = self->desk_.store.lock();
-                          if (store) self->taken(answer);
+                          if (store) self->go_on([&] { self->taken(answer); });
                       },
                       {.until = until_});
 }
@@ -212,11 +226,14 @@ void Dealing::find() {
     desk_.wire.submit(who_->key, Command::look(who_->key),
                       [self = shared_from_this()](const Answer& answer) {
                           const auto store = self->desk_.store.lock();
-                          if (!store) return;
-                          if (!answer.result.ok()) return self->tell(answer.result.failure());
-                          const bool there = self->shows_own(answer.result.value());
-                          self->tell(Standing{.state = there ? State::admitted : State::gone});
+                          if (store) self->go_on([&] { self->found(answer); });
                       });
+}
+
+void Dealing::found(const Answer& answer) {
+    if (!answer.result.ok()) return tell(answer.result.failure());
+    const bool there = shows_own(answer.result.value());
+    tell(Standing{.state = there ? State::admitted : State::gone});
 }
 
 Failure Dealing::unexpected() const {
@@ -272,9 +289,15 @@ private:
 
 }  // namespace
 
-void keep_vigil(const Desk& desk, std::shared_ptr<const Identity> who) {
+void keep_vigil(const Desk& desk, const std::shared_ptr<const Identity>& who) {
     if (!desk.applicants.begins_vigil(who->nonce)) return;
-    std::make_shared<Vigil>(desk, std::move(who))->look_later();
+    try {
+        std::make_shared<Vigil>(desk, who)->look_later();
+    } catch (...) {
+        // Out of memory, say. The next one is kept.
+        desk.applicants.vigil_is_over(who->nonce);
+        throw;
+    }
 }
 
 }  // namespace holdfast::inline v0::memcached

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <holdfast/callback.hpp>
 
@@ -36,7 +37,8 @@ class Dealing : public std::enable_shared_from_this<Dealing> {
 public:
     using Told = Callback<void(Result<Standing>)>;
 
-    /// `told` is called once, as one of the callbacks of the wire.
+    /// `told` is called once, as one of the callbacks of the wire; also where there is no memory
+    /// for a step of it.
     Dealing(Desk desk, std::shared_ptr<const Identity> who, Told told)
         : desk_(std::move(desk)),
           who_(std::move(who)),
@@ -66,6 +68,8 @@ public:
     void find();
 
 private:
+    template <class Step>
+    void go_on(Step step);
     template <class Next>
     void ask(Command command, Next next, std::uint64_t only_on = 0);
     void add();
@@ -83,13 +87,14 @@ private:
     void given_back(const Answer& answer);
     void search();
     void searched(const Answer& answer);
+    void found(const Answer& answer);
     void failed(Failure failure);
-    void tell(Result<Standing> result) { told_(std::move(result)); }
+    void tell(Result<Standing> result) { std::exchange(told_, Told())(std::move(result)); }
     Failure unexpected() const;
 
     const Desk desk_;
     const std::shared_ptr<const Identity> who_;
-    Told told_;
+    Told told_;  ///< empty: it was called
     Moment until_;
     std::chrono::milliseconds lease_{0};
     bool adds_ = false;
@@ -101,6 +106,6 @@ private:
 
 /// Ends, for a while and in the background, what a copy of a request of this contender may yet
 /// make: it has left.
-void keep_vigil(const Desk& desk, std::shared_ptr<const Identity> who);
+void keep_vigil(const Desk& desk, const std::shared_ptr<const Identity>& who);
 
 }  // namespace holdfast::inline v0::memcached

@@ -178,8 +178,8 @@ void MemcachedStore::renew(const Ticket& ticket, const std::shared_ptr<Renewing>
     const auto lease = renewing->lease;
     if (const auto known = known_of(*applicant, lease)) return renewing->know(which, *known);
     renewing->ask(which);
-    const auto one = dealing(applicant->who, [renewing, which](const Result<Standing>& result) {
-        renewing->take(which, result);
+    const auto one = dealing(applicant->who, [renewing, which](Result<Standing> result) {
+        renewing->take(which, std::move(result));
     });
     if (wire_.servers() > 1) one->be_patient_until(renewing->until());
     if (applicant->version) return one->keep(*applicant->version, lease);
@@ -197,11 +197,13 @@ Pending<Standing> MemcachedStore::leave(const Ticket& ticket) {
     if (waits && !may_come_late) return Standing{.state = State::waiting};
     const auto flight = std::make_shared<Flight<Standing>>(wire_);
     const auto told = [this, flight, who, may_come_late](const Result<Standing>& result) {
-        // Not before: it would end the item, and the release would find that gone.
-        if (may_come_late) keep_vigil(desk(), who);
-        const bool free = result.ok() && result.value().state == State::admitted;
-        if (free) applicants_.given_back(who->resource);
-        flight->complete(result);
+        flight->complete_with([&] {
+            // Not before: it would end the item, and the release would find that gone.
+            if (may_come_late) keep_vigil(desk(), who);
+            const bool free = result.ok() && result.value().state == State::admitted;
+            if (free) applicants_.given_back(who->resource);
+            return result;
+        });
     };
     const auto one = dealing(who, told);
     if (applicant && applicant->version) {

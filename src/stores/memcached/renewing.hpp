@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "port/pending.hpp"
@@ -41,13 +42,14 @@ public:
         if (--due_ > 0) return std::nullopt;
         return outcome();
     }
-    void take(std::size_t which, const Result<Standing>& result) {
+    /// Needs no memory: whoever waits must not do so for ever.
+    void take(std::size_t which, Result<Standing> result) {
         std::unique_lock lock(mutex_);
         if (result.ok()) {
-            standings_[which] = result.value();
+            standings_[which] = std::move(result.value());
             any_known_ = true;
         } else {
-            failure_ = result.failure();
+            failure_ = std::move(result).failure();
         }
         if (--due_ > 0) return;
         auto outcome = this->outcome();
@@ -64,7 +66,7 @@ public:
 
 private:
     Result<std::vector<Standing>> outcome() {
-        if (failure_ && !any_known_) return *failure_;
+        if (failure_ && !any_known_) return *std::move(failure_);
         return std::move(standings_);
     }
 

@@ -105,13 +105,11 @@ void Informant::overlooked(Moment now) {
     doubtful_ = true;
     if (tidings_.ready()) {
         put_in_question(now);
-    } else {
+    } else if (const auto end = tidings_.deadline(); end && now >= *end) {
         // An attempt that nobody saw to is not late.
         tidings_.close();
     }
-    if (!until_) return;
-    dismiss();
-    ask(now);
+    if (until_) dismiss();
 }
 
 void Informant::put_in_question(Moment now) {

@@ -49,7 +49,7 @@ public:
     bool take_gap();
     /// Whether, since the last time, that connection was lost, or was there again after it had
     /// been, or nobody had looked at it for so long that nobody would know, or had seen to it that
-    /// it is made.
+    /// it is made. Then a question that was under way is dismissed: the answer may be as old.
     bool take_doubt() noexcept { return std::exchange(doubtful_, false); }
     /// When nobody had looked: it was asked for a sign of life, and has not answered to that yet.
     /// What else it says may be from before.

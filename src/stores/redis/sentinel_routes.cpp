@@ -20,7 +20,10 @@
 /// meanwhile, or end unnoticed, or never have been made, and a master be deposed that does not know
 /// it. When that turns out, what the master answers is not taken before they are heard again or
 /// have been asked; but for a moment only: without any of them the master that is known is used on.
-/// While none of them is heard, they are asked again and again.
+///
+/// One that is heard does not vouch for the master alone: it may be cut off together with it. Most
+/// of them may not, for those that are left cannot agree on another one. While fewer are heard, all
+/// are asked again and again.
 namespace holdfast::inline v0::redis {
 
 namespace {
@@ -31,11 +34,9 @@ using namespace std::chrono_literals;
 constexpr auto look_interval = 100ms;
 /// How long those that do not answer are waited for, once another one has.
 constexpr auto grace = 200ms;
-/// How long a master in doubt is not believed when nobody answers to that. Whoever does is waited
-/// for as ever.
-constexpr auto time_in_doubt = 200ms;
-/// How long a sign of life is waited for then, before they are asked.
-constexpr auto time_for_sign = 100ms;
+/// How long a master in doubt is not believed when nobody answers to that: no longer than half of
+/// the time of a request, which is to be answered after it. Whoever answers is waited for as ever.
+constexpr std::chrono::nanoseconds time_in_doubt = 200ms;
 /// How long after a doubt the next one counts: connections may come and go all the time.
 constexpr auto time_between_doubts = 1s;
 /// How long they are asked again in vain, beside a master that serves: nothing is known against it.
@@ -141,7 +142,7 @@ public:
         forget_retired();
         for (const auto& sentinel : informants_) {
             sentinel->go_on(now);
-            if (auto told = sentinel->take_answer()) take(*sentinel, *std::move(told));
+            if (auto told = sentinel->take_answer()) take(*sentinel, *std::move(told), now);
             for (const Reply& message : sentinel->tidings()) {
                 heard_of_switch(message, *sentinel, now, due);
             }
@@ -189,18 +190,28 @@ private:
     /// Perhaps: since they were asked last, and have told.
     bool has_changed() const { return changes_ != changes_settled_; }
 
-    bool is_anybody_heard() const {
-        return std::ranges::any_of(informants_, [](const auto& one) { return one->is_heard(); });
+    bool is_majority_heard() const {
+        const auto heard =
+            std::ranges::count_if(informants_, [](const auto& one) { return one->is_heard(); });
+        return static_cast<std::size_t>(heard) > informants_.size() / 2;
     }
-    /// Nobody has told that it is not, and perhaps nobody can.
-    bool may_be_another() const { return has_changed() || !is_anybody_heard(); }
+    /// One has told that there is, or those that could tell are perhaps not heard.
+    bool may_be_another() const { return has_changed() || !is_majority_heard(); }
 
-    /// Whoever is in question may give a sign of life at once; otherwise they are asked.
+    /// Whoever is in question may give a sign of life at once; otherwise they are asked. One that
+    /// has gone by while nobody looked begins anew.
     void begin_doubt(Moment now) {
-        if (doubt_ || now < next_doubt_) return;
-        doubt_ = Doubt{.ends = now + time_in_doubt,
-                       .look = is_anybody_heard() ? now + time_for_sign : now};
+        if ((doubt_ && now < doubt_->ends) || now < next_doubt_) return;
+        const auto time = std::min<std::chrono::nanoseconds>(
+            time_in_doubt, common_.servers.node.request_timeout / 2);
+        doubt_ = Doubt{.ends = now + time, .look = is_majority_heard() ? now + time / 2 : now};
         next_doubt_ = now + time_between_doubts;
+        // What they have answered so far, and who is still to answer, may be from before it.
+        looking_ = false;
+        next_look_ = {};
+        for (const auto& sentinel : informants_) {
+            if (sentinel->is_asked()) sentinel->dismiss();
+        }
     }
     void end_doubt(Moment now) {
         const bool is_answered = looking_ && first_answer_.has_value();
@@ -211,12 +222,13 @@ private:
             may_have_changed();
         }
     }
-    /// They have said who is the master since it began, and one at least will tell of the next.
+    /// They have said who is the master since it began; or have given a sign of life, and enough
+    /// of them are heard.
     bool is_doubt_over() const {
-        const auto is_in_question = [](const auto& one) { return one->is_in_question(); };
-        if (may_be_another()) return false;
         const bool were_asked = doubt_->look == Moment::max();
-        return were_asked || std::ranges::none_of(informants_, is_in_question);
+        if (were_asked) return !has_changed();
+        const auto is_in_question = [](const auto& one) { return one->is_in_question(); };
+        return !may_be_another() && std::ranges::none_of(informants_, is_in_question);
     }
 
     void look(Moment now) {
@@ -230,12 +242,12 @@ private:
         next_idle_look_ = now + idle_interval;
     }
 
-    void take(const Informant& sentinel, Informant::Told told) {
+    void take(const Informant& sentinel, Informant::Told told, Moment now) {
         if (!told.ok()) {
             why_not_ = told.failure();
             return;
         }
-        if (!first_answer_) first_answer_ = BootClock::now();
+        if (!first_answer_) first_answer_ = now;
         if (const auto named = named_in(told.value())) {
             named_.push_back(*named);
             forgive(sentinel, *named);

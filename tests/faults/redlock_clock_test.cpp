@@ -37,6 +37,17 @@ protected:
         for (const auto* one : {&first_, &second_, &third_}) one->set_ahead(seconds);
     }
 
+    static Contender somebody() {
+        return {
+            .resource = "orders", .nonce = {{std::byte{1}}}, .owner = "somebody", .lease = 60s};
+    }
+    /// Of one that the third node alone has let in since it was started.
+    static void expect_not_renewed(Store& store, const Ticket& ticket) {
+        const auto standings = store.renew({&ticket, 1}, 60s).get();
+        ASSERT_FALSE(standings.ok());
+        EXPECT_EQ(standings.failure().code, errc::unreachable) << standings.failure().sentence;
+    }
+
     NodeWithClock first_;
     NodeWithClock second_;
     NodeWithClock third_;
@@ -111,6 +122,28 @@ TEST_F(RedlockClock, AHoldOutlivesThatAllAreSetBackBehindTheirStart) {
     EXPECT_EQ(attempt->release(), Released::in_time);
 }
 
+/// They may have let in somebody else since they wrote what they were started with.
+TEST_F(RedlockClock, AHoldIsNotCountedByNodesThatWereSetBackAndStartedAgain) {
+    set_all(600);
+    const auto store = open_store(set_of_new_ones("")).store;
+    const Contender one = somebody();
+    const Ticket ticket = store->enter({&one, 1}).get().value().at(0).ticket;
+    set_all(0);
+    for (auto* node : {&first_, &second_}) node->server().restart();
+    expect_not_renewed(*store, ticket);
+}
+
+TEST_F(RedlockClock, AHoldIsNotCountedByNodesThatWereStartedAgainAndSetBack) {
+    set_all(600);
+    const auto store = open_store(set_of_new_ones("")).store;
+    const Contender one = somebody();
+    const Ticket ticket = store->enter({&one, 1}).get().value().at(0).ticket;
+    for (auto* node : {&first_, &second_}) node->server().restart();
+    expect_not_renewed(*store, ticket);
+    set_all(0);
+    expect_not_renewed(*store, ticket);
+}
+
 /// What its client proposes is what they showed before.
 TEST_F(RedlockClock, ALockThatNobodyUsedIsHadAtOnceAfterAllWereSetBack) {
     set_all(600);
@@ -140,8 +173,7 @@ TEST_F(RedlockClock, AHoldsOwnStoreTellsItsFenceWhereSomeNodesHaveALowerOne) {
         {first_.server().port(), second_.server().port(), late.port()}, "?request_timeout=500ms");
     const auto store = open_store(where).store;
     late.delay_replies(100ms);
-    const Contender one{
-        .resource = "orders", .nonce = {{std::byte{1}}}, .owner = "somebody", .lease = 60s};
+    const Contender one = somebody();
     const auto entries = store->enter({&one, 1}).get();
     ASSERT_TRUE(entries.ok());
     const auto [ticket, admitted] = entries.value()[0];

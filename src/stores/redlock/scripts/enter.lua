@@ -58,7 +58,7 @@ local waiters = somebody_waits()
 if waiters then need_calls() end
 keep_fence(fence)
 write_holder(holders,
-    holder(nonce, weight, fence, microseconds + lease, 0, microseconds, who))
+    holder(nonce, weight, fence, microseconds + lease, 0, microseconds, who, run))
 if waiters and caller ~= '' then redis.call('ZREM', called_key, caller) end
 -- There is room beside a reader, for the readers who wait.
 if waiters and weight < capacity then call_next() end

@@ -2,8 +2,9 @@
 -- handed these keys, and touches no others:
 --
 --   1  {holdfast/BBB}R=         HASH    holders: nonce -> weight, fence, the end of its lease (in
---                                       microseconds), serial, since when (the same), and who it
---                                       is: client, owner, host, pid. As MessagePack
+--                                       microseconds), serial, since when (the same), who it
+--                                       is: host, pid, owner, and the run of the server that let
+--                                       it in. As MessagePack
 --   2  {holdfast/BBB}#fence     STRING  the last fence given to any name of the bucket, 16 digits
 --   3  {holdfast/BBB}R=left     ZSET    tombstones: nonces of those who left, by when (in
 --                                       milliseconds) each may be forgotten
@@ -66,10 +67,10 @@ local function forgetful_until()
     return ends > microseconds and ends or nil, refusal, known
 end
 
-local function holder(nonce, weight, fence, lease_end, serial, since, who)
+local function holder(nonce, weight, fence, lease_end, serial, since, who, its_run)
     return {
         nonce = nonce, weight = weight, fence = fence, lease_end = lease_end, serial = serial,
-        since = since, who = who,
+        since = since, who = who, run = its_run,
     }
 end
 
@@ -106,7 +107,8 @@ local function write_holder(holders, one)
     for _, other in pairs(holders) do last = math.max(last, other.lease_end) end
     if over[1] then redis.call('HDEL', holders_key, unpack(over)) end
     redis.call('HSET', holders_key, one.nonce,
-        cmsgpack.pack(one.weight, one.fence, one.lease_end, one.serial, one.since, one.who))
+        cmsgpack.pack(one.weight, one.fence, one.lease_end, one.serial, one.since, one.who,
+            one.run))
     redis.call('PEXPIREAT', holders_key, number(math.ceil(last / 1000)))
 end
 

@@ -38,10 +38,14 @@ protected:
     }
 
     static Contender somebody() {
-        return {
-            .resource = "orders", .nonce = {{std::byte{1}}}, .owner = "somebody", .lease = 60s};
+        return {.resource = "orders", .nonce = {{std::byte{1}}}, .owner = "somebody", .lease = 60s};
     }
-    /// Of one that the third node alone has let in since it was started.
+    /// So that it counts at once, and agrees with whoever comes first.
+    static void forget_clients_of(const RedisServer& server) {
+        const std::string marker = server.command({"GET", "holdfast/=run"});
+        server.command({"SET", "holdfast/=run", marker.substr(0, marker.find(' ')) + " 0"});
+    }
+    /// Of a hold that the third node alone counts.
     static void expect_not_renewed(Store& store, const Ticket& ticket) {
         const auto standings = store.renew({&ticket, 1}, 60s).get();
         ASSERT_FALSE(standings.ok());
@@ -142,6 +146,28 @@ TEST_F(RedlockClock, AHoldIsNotCountedByNodesThatWereStartedAgainAndSetBack) {
     expect_not_renewed(*store, ticket);
     set_all(0);
     expect_not_renewed(*store, ticket);
+}
+
+/// The two others have agreed with whoever came to them first.
+TEST_F(RedlockClock, ANodeThatIsSetBackStillKnowsThatItsListWasThereFirst) {
+    first_.set_ahead(600);
+    const Client client = connect(url(""));
+    sentence_of([&] { static_cast<void>(client.mutex("orders").try_acquire()); },
+                errc::unreachable);
+    for (auto* node : {&first_, &second_, &third_}) {
+        EXPECT_TRUE(await([&] {
+            return node->server().command({"EXISTS", "holdfast/=run"}) == "1";
+        }));
+    }
+    for (auto* node : {&second_, &third_}) forget_clients_of(node->server());
+    first_.set_ahead(0);
+    FaultProxy second(second_.server().port());
+    FaultProxy third(third_.server().port());
+    for (FaultProxy* late : {&second, &third}) late->delay_replies(100ms);
+    const auto where = RedisNodes::url_at({first_.server().port(), second.port(), third.port()});
+    const Client other = connect(where.substr(0, where.find('?')));
+    sentence_of([&] { static_cast<void>(other.mutex("orders").try_acquire()); },
+                errc::bad_configuration);
 }
 
 /// What its client proposes is what they showed before.

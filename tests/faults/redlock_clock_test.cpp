@@ -37,6 +37,21 @@ protected:
         for (const auto* one : {&first_, &second_, &third_}) one->set_ahead(seconds);
     }
 
+    static Contender somebody() {
+        return {.resource = "orders", .nonce = {{std::byte{1}}}, .owner = "somebody", .lease = 60s};
+    }
+    /// So that it counts at once, and agrees with whoever comes first.
+    static void forget_clients_of(const RedisServer& server) {
+        const std::string marker = server.command({"GET", "holdfast/=run"});
+        server.command({"SET", "holdfast/=run", marker.substr(0, marker.find(' ')) + " 0"});
+    }
+    /// Of a hold that the third node alone counts.
+    static void expect_not_renewed(Store& store, const Ticket& ticket) {
+        const auto standings = store.renew({&ticket, 1}, 60s).get();
+        ASSERT_FALSE(standings.ok());
+        EXPECT_EQ(standings.failure().code, errc::unreachable) << standings.failure().sentence;
+    }
+
     NodeWithClock first_;
     NodeWithClock second_;
     NodeWithClock third_;
@@ -111,6 +126,50 @@ TEST_F(RedlockClock, AHoldOutlivesThatAllAreSetBackBehindTheirStart) {
     EXPECT_EQ(attempt->release(), Released::in_time);
 }
 
+/// They may have let in somebody else since they wrote what they were started with.
+TEST_F(RedlockClock, AHoldIsNotCountedByNodesThatWereSetBackAndStartedAgain) {
+    set_all(600);
+    const auto store = open_store(set_of_new_ones("")).store;
+    const Contender one = somebody();
+    const Ticket ticket = store->enter({&one, 1}).get().value().at(0).ticket;
+    set_all(0);
+    for (auto* node : {&first_, &second_}) node->server().restart();
+    expect_not_renewed(*store, ticket);
+}
+
+TEST_F(RedlockClock, AHoldIsNotCountedByNodesThatWereStartedAgainAndSetBack) {
+    set_all(600);
+    const auto store = open_store(set_of_new_ones("")).store;
+    const Contender one = somebody();
+    const Ticket ticket = store->enter({&one, 1}).get().value().at(0).ticket;
+    for (auto* node : {&first_, &second_}) node->server().restart();
+    expect_not_renewed(*store, ticket);
+    set_all(0);
+    expect_not_renewed(*store, ticket);
+}
+
+/// The two others have agreed with whoever came to them first.
+TEST_F(RedlockClock, ANodeThatIsSetBackStillKnowsThatItsListWasThereFirst) {
+    first_.set_ahead(600);
+    const Client client = connect(url(""));
+    sentence_of([&] { static_cast<void>(client.mutex("orders").try_acquire()); },
+                errc::unreachable);
+    for (auto* node : {&first_, &second_, &third_}) {
+        EXPECT_TRUE(await([&] {
+            return node->server().command({"EXISTS", "holdfast/=run"}) == "1";
+        }));
+    }
+    for (auto* node : {&second_, &third_}) forget_clients_of(node->server());
+    first_.set_ahead(0);
+    FaultProxy second(second_.server().port());
+    FaultProxy third(third_.server().port());
+    for (FaultProxy* late : {&second, &third}) late->delay_replies(100ms);
+    const auto where = RedisNodes::url_at({first_.server().port(), second.port(), third.port()});
+    const Client other = connect(where.substr(0, where.find('?')));
+    sentence_of([&] { static_cast<void>(other.mutex("orders").try_acquire()); },
+                errc::bad_configuration);
+}
+
 /// What its client proposes is what they showed before.
 TEST_F(RedlockClock, ALockThatNobodyUsedIsHadAtOnceAfterAllWereSetBack) {
     set_all(600);
@@ -140,8 +199,7 @@ TEST_F(RedlockClock, AHoldsOwnStoreTellsItsFenceWhereSomeNodesHaveALowerOne) {
         {first_.server().port(), second_.server().port(), late.port()}, "?request_timeout=500ms");
     const auto store = open_store(where).store;
     late.delay_replies(100ms);
-    const Contender one{
-        .resource = "orders", .nonce = {{std::byte{1}}}, .owner = "somebody", .lease = 60s};
+    const Contender one = somebody();
     const auto entries = store->enter({&one, 1}).get();
     ASSERT_TRUE(entries.ok());
     const auto [ticket, admitted] = entries.value()[0];

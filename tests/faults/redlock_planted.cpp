@@ -35,7 +35,7 @@ public:
     }
 
 private:
-    /// weight, fence, the end of its lease, serial, since when, who it is
+    /// weight, fence, the end of its lease, serial, since when, who it is, who let it in
     static std::vector<std::string> holder() {
         const std::int64_t later = 4'000'000'000'000'000;
         return {packed(std::int64_t{1'000'000'000}),
@@ -43,7 +43,8 @@ private:
                 packed(later),
                 packed(std::int64_t{0}),
                 packed(later),
-                packed("h 1 \x1b[2J"s)};
+                packed("h 1 \x1b[2J"s),
+                packed("5e7"s)};
     }
     Planted everywhere(const Words& words) const {
         return {words[0] + " " + words[1] + " " + shown(words.back()), [this, words] {

@@ -17,6 +17,10 @@ Heard Acquaintance::heard(std::size_t node, const redis::Answer& answer) {
     return heard;
 }
 
+Acquaintance::Agreement::Since Acquaintance::since(const Heard::Ages& ages, Moment now) {
+    return {.counted = now - ages.counted, .named = now - ages.named};
+}
+
 /// Whoever is let in or refused by others there has been asked for it. That one is gone is said
 /// without. A node that is not heard may have been emptied.
 void Acquaintance::note_agreement(std::size_t node, const Heard& heard, Moment now) {
@@ -25,12 +29,12 @@ void Acquaintance::note_agreement(std::size_t node, const Heard& heard, Moment n
         case Vote::Kind::admitted:
         case Vote::Kind::busy:
             // A renewal and a leave tell nothing of it.
-            if (heard.counted) one = {.since = now - *heard.counted};
+            if (heard.ages) one = {.since = since(*heard.ages, now)};
             return;
         case Vote::Kind::disagreed:
         case Vote::Kind::other_set:
             one = {.objection = heard.vote,
-                   .since = now - heard.counted.value_or(std::chrono::milliseconds{0})};
+                   .since = since(heard.ages.value_or(Heard::Ages{}), now)};
             return;
         case Vote::Kind::forgetful:
             one = {};
@@ -55,13 +59,15 @@ std::optional<Vote> Acquaintance::objection() const {
 }
 
 /// Where a majority has counted for as long as any lease of the others is, none of these goes on.
-/// Other nodes are named by those who came to this node later; by far, for clocks differ.
+/// Which nodes there are was said wrongly where it was said later; by far, for clocks differ. That
+/// outlives restarts: a node that is started again is not one to which the others came before.
 bool Acquaintance::is_outweighed(const Agreement& other, Moment now) const {
-    const Moment needed = other.objection->kind == Vote::Kind::disagreed
-                              ? now - other.objection->after
-                              : *other.since - terms_.max_lease;
+    const bool is_of_leases = other.objection->kind == Vote::Kind::disagreed;
+    const Moment needed =
+        is_of_leases ? now - other.objection->after : other.since->named - terms_.max_lease;
     const auto counts = [&](const Agreement& one) {
-        return !one.objection && one.since && *one.since <= needed;
+        if (one.objection || !one.since) return false;
+        return (is_of_leases ? one.since->counted : one.since->named) <= needed;
     };
     return static_cast<std::size_t>(std::ranges::count_if(agreements_, counts)) >=
            terms_.majority();

@@ -38,9 +38,14 @@ private:
     struct Agreement {
         /// Of one that does not agree with us.
         std::optional<Vote> objection = std::nullopt;
-        /// Since when it goes; nothing: not known, or the node does not count yet.
-        std::optional<Moment> since = std::nullopt;
+        struct Since {
+            Moment counted;  ///< the node has forgotten nothing
+            Moment named;    ///< its clients name the nodes that they name
+        };
+        /// Nothing: not known, or the node does not count yet.
+        std::optional<Since> since = std::nullopt;
     };
+    static Agreement::Since since(const Heard::Ages& ages, Moment now);
     void note_agreement(std::size_t node, const Heard& heard, Moment now);
     bool is_outweighed(const Agreement& other, Moment now) const;
 

@@ -125,7 +125,10 @@ Heard heard_in(const redis::Answer& answer) {
     if (parts.size() > 4) {
         heard.vote.rival = scripted::nonce_of(parts[4].text).value_or(Nonce{});
     }
-    if (parts.size() > 5) heard.counted = told_as<std::chrono::milliseconds>(parts[5].integer);
+    if (parts.size() > 6) {
+        heard.ages = {.counted = told_as<std::chrono::milliseconds>(parts[5].integer),
+                      .named = told_as<std::chrono::milliseconds>(parts[6].integer)};
+    }
     return heard;
 }
 

@@ -89,11 +89,17 @@ private:
 
 /// What a node has answered to an enter, a renewal or a leave.
 struct Heard {
+    struct Ages {
+        /// For how long it has forgotten nothing.
+        std::chrono::milliseconds counted{0};
+        /// For how long its clients have named the nodes that they name.
+        std::chrono::milliseconds named{0};
+    };
     Vote vote;
     /// Its clock, if it has told.
     std::optional<std::chrono::microseconds> clock = std::nullopt;
-    /// For how long its clients have agreed as they do, without its forgetting anything.
-    std::optional<std::chrono::milliseconds> counted = std::nullopt;
+    /// If it has told: to an enter alone.
+    std::optional<Ages> ages = std::nullopt;
 };
 /// Of one that has not answered, or not as our scripts do: silent.
 Heard heard_in(const redis::Answer& answer);

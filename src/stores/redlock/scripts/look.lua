@@ -11,7 +11,7 @@ local found = {}
 for _, one in pairs(read_holders()) do
     found[#found + 1] = {
         one.nonce, one.weight, string.format('%.0f', one.fence), left_until(one.lease_end),
-        math.floor((microseconds - one.since) / 1000), one.who,
+        past_since(one.since), one.who,
     }
 end
 return found

@@ -2,8 +2,9 @@
 -- handed these keys, and touches no others:
 --
 --   1  {holdfast/BBB}R=         HASH    holders: nonce -> weight, fence, the end of its lease (in
---                                       microseconds), serial, since when (the same), and who it
---                                       is: client, owner, host, pid. As MessagePack
+--                                       microseconds), serial, since when (the same), who it
+--                                       is: host, pid, owner, and the run of the server that let
+--                                       it in. As MessagePack
 --   2  {holdfast/BBB}#fence     STRING  the last fence given to any name of the bucket, 16 digits
 --   3  {holdfast/BBB}R=left     ZSET    tombstones: nonces of those who left, by when (in
 --                                       milliseconds) each may be forgotten
@@ -11,8 +12,9 @@
 --                                       by when (in milliseconds) it gives up waiting
 --   5  holdfast/=run            STRING  the marker: the run of the server that these keys are of,
 --                                       since when (in microseconds), and what all who use it agree
---                                       on: max_lease (in milliseconds) and which nodes there are (a
---                                       digest). Without these nobody has said yet
+--                                       on: max_lease (in milliseconds), which nodes there are (a
+--                                       digest), and since when (in microseconds) these are named.
+--                                       Without these nobody has said yet
 --
 -- ARGV begins with the run of the server, as the client has learnt it on the connection by which
 -- this comes, max_lease in milliseconds and the digest of the nodes. Every answer begins with a
@@ -40,36 +42,46 @@ local function left_until(moment)
     return math.ceil((moment - microseconds) / 1000)
 end
 
+-- How many milliseconds it has been since that moment.
+local function past_since(moment)
+    return math.floor((microseconds - moment) / 1000)
+end
+
 -- When the last lease is over that this run may have forgotten; nothing when it is. A run that is
 -- new here knows of nothing that was before it, whatever its keys say. And how a contender is refused
 -- whose client disagrees with the others: with a shorter max_lease this node would count too early,
 -- and with other nodes beside it two might each have a majority of theirs. What they agree on
 -- outlives a restart: what the node has forgotten may have been as long. And for how many
--- milliseconds this run has been known here.
+-- milliseconds this run has been known here, and its nodes have been named as they are.
 local function forgetful_until()
-    local its_run, since, agreed, its_set =
-        string.match(redis.call('GET', marker_key) or '', '^(%x+) (%d+) ?(%d*) ?(%x*)$')
+    local its_run, since, agreed, its_set, named =
+        string.match(redis.call('GET', marker_key) or '', '^(%x+) (%d+) ?(%d*) ?(%x*) ?(%d*)$')
     -- Since a moment that is to come: the clock was set back since.
     local is_new = its_run ~= run or tonumber(since) > microseconds
-    if is_new or agreed == '' or its_set == '' then
+    if is_new or agreed == '' or its_set == '' or named == '' then
         since = is_new and clock or since
         if not agreed or agreed == '' then agreed = ARGV[2] end
         if not its_set or its_set == '' then its_set = set end
-        redis.call('SET', marker_key, table.concat({ run, since, agreed, its_set }, ' '))
+        if not named or named == '' then named = since end
+        redis.call('SET', marker_key, table.concat({ run, since, agreed, its_set, named }, ' '))
     end
-    local ends, known, refusal = since + max_lease, math.floor((microseconds - since) / 1000), nil
+    local ends, refusal = since + max_lease, nil
+    local known, agreeing = past_since(since), past_since(named)
     if agreed ~= ARGV[2] then
-        refusal = { DISAGREED, 0, microseconds, tonumber(agreed), NOBODY, known }
+        refusal = { DISAGREED, 0, microseconds, tonumber(agreed), NOBODY, known, agreeing }
     elseif its_set ~= set then
-        refusal = { OTHER_SET, 0, microseconds, 0, NOBODY, known }
+        -- Since a moment that is to come: the clock was set back since, and it may be for longer than
+        -- anybody else says.
+        if agreeing < 0 then agreeing = past_since(0) end
+        refusal = { OTHER_SET, 0, microseconds, 0, NOBODY, known, agreeing }
     end
-    return ends > microseconds and ends or nil, refusal, known
+    return ends > microseconds and ends or nil, refusal, known, agreeing
 end
 
-local function holder(nonce, weight, fence, lease_end, serial, since, who)
+local function holder(nonce, weight, fence, lease_end, serial, since, who, its_run)
     return {
         nonce = nonce, weight = weight, fence = fence, lease_end = lease_end, serial = serial,
-        since = since, who = who,
+        since = since, who = who, run = its_run,
     }
 end
 
@@ -106,7 +118,8 @@ local function write_holder(holders, one)
     for _, other in pairs(holders) do last = math.max(last, other.lease_end) end
     if over[1] then redis.call('HDEL', holders_key, unpack(over)) end
     redis.call('HSET', holders_key, one.nonce,
-        cmsgpack.pack(one.weight, one.fence, one.lease_end, one.serial, one.since, one.who))
+        cmsgpack.pack(one.weight, one.fence, one.lease_end, one.serial, one.since, one.who,
+            one.run))
     redis.call('PEXPIREAT', holders_key, number(math.ceil(last / 1000)))
 end
 

@@ -22,7 +22,8 @@ if serial >= one.serial then
     if fence > last_fence() then keep_fence(fence) end
     write_holder(holders, one)
 end
--- Whom it let in later than that it let in when it counted: its clock was set back since.
+-- Whom this run let in it let in when it counted, and has forgotten nobody since: its clock was set
+-- back. What a run keeps of those before it says nothing of whom they let in later.
 local forgetful = forgetful_until()
-if forgetful and one.since < forgetful then return { FORGETFUL, 0, microseconds, left_until(forgetful) } end
+if forgetful and one.run ~= run then return { FORGETFUL, 0, microseconds, left_until(forgetful) } end
 return { ADMITTED, one.fence, microseconds }

@@ -76,7 +76,7 @@ private:
         return Failure{errc::unreachable, Effect::unknown, "failed on purpose"};
     }
 
-    Failing how_ = Failing::no_effect;
+    std::atomic<Failing> how_{Failing::no_effect};
     std::atomic<std::size_t> failing_{0};
     std::atomic<std::size_t> calls_{0};
     std::atomic<std::size_t> renewals_{0};

@@ -116,7 +116,7 @@ TEST(MemcachedOfOtherKinds, WithoutVersionsOfItemsIsRefused) {
 
 TEST(MemcachedOfOtherKinds, ThatSpeaksAnotherProtocolIsToldOf) {
     const MemcachedServer server{{.binary = true}};
-    expect_refused(server.url() + "?connect_timeout=1s&request_timeout=1s", errc::unreachable,
+    expect_refused(server.url() + "?connect_timeout=2s&request_timeout=2s", errc::unreachable,
                    "-B binary");
 }
 

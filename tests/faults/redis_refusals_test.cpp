@@ -55,7 +55,7 @@ TEST_F(RedisRefusals, AReplicaIsNamedAsSuch) {
 }
 
 TEST_F(RedisRefusals, ManyThatMeetAReplicaAllGetTheirAnswerAndNothingIsLeft) {
-    const Client ours = client("?request_timeout=1s");
+    const Client ours = client("?request_timeout=2s");
     server_.command({"REPLICAOF", "127.0.0.1", "1"});
     std::atomic<int> refused{0};
     {

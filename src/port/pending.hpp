@@ -40,6 +40,12 @@ public:
     /// Pending is handed out.
     void on_orphan(Callback<void(Result<T>)> orphan) { orphan_ = std::move(orphan); }
 
+    /// Whether somebody still waits for the answer, or wants to be told.
+    bool is_wanted() {
+        const std::lock_guard guard(mutex_);
+        return wanted_;
+    }
+
     /// Called once, by the store, as one of the callbacks of a Wire's turn: with no lock and no
     /// leadership held. The wire must outlive the call, whatever the one who is told does.
     void complete(Result<T> result) {

@@ -17,6 +17,38 @@ protected:
     }
 };
 
+/// They would cost those behind them two requests each.
+TEST_F(EtcdReplies, WhoeverNobodyWaitsForAnyMoreDoesNotEnter) {
+    const auto opened = open_store(url_behind("&connect_timeout=10s&request_timeout=10s"));
+    Store& store = *opened.store;
+    const auto enter = [&](std::uint8_t number) {
+        const Contender one{.resource = opened.prefix + "orders",
+                            .nonce = {.bytes = {std::byte{number}}},
+                            .owner = "it",
+                            .lease = 30s};
+        return store.enter({&one, 1});
+    };
+    std::atomic<int> entered = 0;
+    proxy_.on_request([&](auto request) {
+        if (etcd_verb(request) != EtcdVerb::enter) return Verdict::pass;
+        return entered++ == 0 ? Verdict::hold : Verdict::pass;
+    });
+    const Wire::Interest serves = store.wire().interest();
+    auto first = enter(1);
+    ASSERT_TRUE(await([&] { return entered > 0; }));
+    for (std::uint8_t number = 2; number < 22; ++number) {
+        EXPECT_FALSE(enter(number).get(BootClock::now()).ok());
+    }
+    auto last = enter(22);
+    proxy_.let_pass();
+    EXPECT_TRUE(std::move(first).get().ok());
+    const auto result = std::move(last).get();
+    ASSERT_TRUE(result.ok()) << result.failure().sentence;
+    EXPECT_EQ(result.value().front().standing.state, Standing::State::waiting);
+    EXPECT_EQ(entered, 2);
+    proxy_.pass();
+}
+
 /// Two ways to one server, each of which may keep back a request, and all behind it: that the
 /// client gives it up, above all.
 class EtcdLateRequests : public EtcdReplies {

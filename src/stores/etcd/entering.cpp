@@ -56,7 +56,7 @@ public:
         protocol.single_file.enter(contenders_[0].resource,
                                    [self = shared_from_this()](SingleFile::Before before) {
                                        const auto alive = self->protocol_.lock();
-                                       if (alive) self->go(*alive, before);
+                                       return alive && self->go(*alive, before);
                                    });
     }
     ~EnteringByKeys() override {
@@ -83,13 +83,24 @@ private:
     }
 
     /// It is its turn: the time of a request begins. But not where nobody answers, or all that
-    /// wait would be told so one after the other.
-    void go(Protocol& protocol, SingleFile::Before before) {
+    /// wait would be told so one after the other. Whether anybody waits for it still.
+    bool go(Protocol& protocol, SingleFile::Before before) {
         is_first_in_file_ = true;
+        if (!is_wanted()) return drop();
         if (before == SingleFile::Before::was_served) {
             deadline_ = BootClock::now() + protocol.cluster().request_timeout;
         }
         get_lease(protocol);
+        return true;
+    }
+
+    /// Nothing of it was sent. It would cost those behind it two requests.
+    bool drop() {
+        Failure unwanted{errc::unreachable, Effect::none, "nobody waits for it any more"};
+        // Whoever has let it in goes on to the next one.
+        is_first_in_file_ = false;
+        complete(std::move(unwanted));
+        return false;
     }
 
     void get_lease(Protocol& protocol) {

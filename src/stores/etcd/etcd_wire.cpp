@@ -237,6 +237,8 @@ void EtcdWire::give_up_torn(Due& due) {
     for (auto place = under_way_.begin(); place != under_way_.end();) {
         const auto call = *place++;
         if (!call->torn) continue;
+        // It may have been on its way out of there.
+        outbox_.remove(call);
         call->lost();
         give_up(call, due);
     }

@@ -14,28 +14,34 @@ using Done = EtcdWire::AnswerTo<messages::TxnRequest>;
 
 }  // namespace
 
-void SingleFile::enter(const std::string& line, Callback<void(Before)> go) {
+void SingleFile::enter(const std::string& line, Go go) {
     {
         const std::lock_guard guard(mutex_);
         const auto [place, free] = waiting_.try_emplace(line);
         if (!free) return place->second.push_back(std::move(go));
     }
-    go(Before::was_served);
+    if (!go(Before::was_served)) is_through(line, Before::was_served);
 }
 
+/// In a loop: thousands may have been given up, one behind the other.
 void SingleFile::is_through(const std::string& line, Before before) {
-    Callback<void(Before)> next;
-    {
-        const std::lock_guard guard(mutex_);
-        const auto found = waiting_.find(line);
-        if (found->second.empty()) {
-            waiting_.erase(found);
-            return;
-        }
-        next = std::move(found->second.front());
-        found->second.pop_front();
+    for (;;) {
+        Go next = take_next(line);
+        if (!next || next(before)) return;
     }
-    next(before);
+}
+
+/// The first of those that wait for it; when there are none, nobody is about to come in.
+SingleFile::Go SingleFile::take_next(const std::string& line) {
+    const std::lock_guard guard(mutex_);
+    const auto found = waiting_.find(line);
+    if (found->second.empty()) {
+        waiting_.erase(found);
+        return {};
+    }
+    Go next = std::move(found->second.front());
+    found->second.pop_front();
+    return next;
 }
 
 void Doubts::add(const Nonce& nonce, std::int64_t lease) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -32,14 +33,18 @@ public:
     /// What became of the one before: whether the members have answered it.
     enum class Before : std::uint8_t { was_served, was_not_served };
 
+    /// Whether it goes, and is through later. Else nobody wants it any more, and it is passed over.
+    using Go = std::function<bool(Before)>;
     /// Calls `go` when all that came before it are through: at once when there are none.
-    void enter(const std::string& line, Callback<void(Before)> go);
+    void enter(const std::string& line, Go go);
     void is_through(const std::string& line, Before before);
 
 private:
+    Go take_next(const std::string& line);
+
     std::mutex mutex_;
     /// Of lines that somebody is about to come into: those behind it.
-    std::map<std::string, std::list<Callback<void(Before)>>> waiting_;
+    std::map<std::string, std::list<Go>> waiting_;
 };
 
 /// The contenders whose enter was sent more than once: a copy of it may still arrive, also when

@@ -84,6 +84,7 @@ protected:
         std::exchange(flight_, nullptr)->complete(std::move(outcome));
     }
     bool is_answered() const noexcept { return flight_ == nullptr; }
+    bool is_wanted() const { return flight_->is_wanted(); }
     /// Nothing of them is in line.
     virtual void finish_gone() { complete(gone()); }
 

@@ -117,7 +117,7 @@ void judge_connections(const sql::Settings& settings, Findings& findings) {
                             .consequence = "a client that gets none cannot lock, nor renew what it "
                                            "holds once it has lost one",
                             .remedy = "a larger max_connections; a client of holdfast has up to "
-                                      "five"});
+                                      "six"});
     }
     const double idle = settings.number("wait_timeout");
     if (idle == 0 || idle >= short_idleness) return;

@@ -85,7 +85,7 @@ void judge_connections(const sql::Settings& settings, Findings& findings) {
                         .fact = "more than nine tenths of max_connections are in use",
                         .consequence = "a client that gets none cannot lock, nor renew what it "
                                        "holds once it has lost one",
-                        .remedy = "a larger max_connections; a client of holdfast has up to five"});
+                        .remedy = "a larger max_connections; a client of holdfast has up to six"});
 }
 
 }  // namespace

@@ -16,10 +16,11 @@ using namespace std::chrono_literals;
 namespace {
 
 /// A server has a process or a thread for each.
-constexpr std::size_t most_sessions = 4;
-/// The last one is kept for renewals: others may wait in the server for long, for what somebody has
-/// locked.
+constexpr std::size_t most_sessions = 5;
+/// The last one is kept for renewals, and the one before it for them and for what gives back: all
+/// may wait in the server for long, for what somebody has locked.
 constexpr std::size_t most_but_renewals = most_sessions - 1;
+constexpr std::size_t most_not_urgent = most_but_renewals - 1;
 /// How long whoever was woken, and sleeps again by a request of its own, lets its other requests go
 /// first.
 constexpr auto longest_awake = 5ms;
@@ -28,6 +29,10 @@ constexpr auto longest_awake = 5ms;
 constexpr auto time_for_schema = 30s;
 /// How long a request that met a deadlock, or a server that starts, is held back.
 constexpr auto passing_trouble = 5ms;
+
+/// How long it takes to meet what somebody has locked: whoever waits for that again is in the way
+/// of others.
+constexpr auto long_wait = 100ms;
 
 /// How long a connection that forgets is taken for one that is free in a moment.
 constexpr auto time_to_forget = 50ms;
@@ -218,6 +223,7 @@ void SqlWire::refused(Slot& slot, const ServerError& error, Due& due) {
             outbox_.hold_back(now + passing_trouble);
             request.met = meaning.failure.sentence;
             request.trouble = std::move(meaning.failure);
+            request.waited_in_vain = now - request.sent >= long_wait;
             return outbox_.send_again(std::move(slot.request));
         case Dialect::Remedy::reconnect:
         case Dialect::Remedy::none:
@@ -268,31 +274,44 @@ bool SqlWire::must_wait(const Request& request) const {
     if (request.renews) return false;
     const std::string_view resource = resource_of(request.call);
     std::size_t others = 0;
+    std::size_t not_urgent = 0;
     for (const Slot& slot : slots_) {
         if (!slot.request || slot.request->renews) continue;
         if (!resource.empty() && resource_of(slot.request->call) == resource) return true;
         ++others;
+        if (!slot.request->is_urgent) ++not_urgent;
     }
-    return others >= most_but_renewals;
+    return others >= most_but_renewals || (!request.is_urgent && not_urgent >= most_not_urgent);
 }
 
 /// Of those that need not wait, the first that is urgent, else the first. However many want one
 /// resource, they delay nobody who wants another. Nor do those that met what somebody has locked,
-/// and would wait for that again, delay a renewal: the urgent ones that met nothing go before them.
+/// and would wait for that again, delay anybody else: of the urgent ones those that met nothing go
+/// before them, and so do others that want another resource.
 SqlWire::Outbox::Requests::const_iterator SqlWire::next_to_go() const {
     const auto& waiting = outbox_.waiting();
     const auto rank = [](const Request& one) {
-        if (!one.is_urgent) return 2;
-        return one.met.empty() ? 0 : 1;
+        if (one.is_urgent) return one.met.empty() ? 0 : 1;
+        return one.waited_in_vain ? 3 : 2;
     };
     auto next = waiting.end();
     for (auto one = waiting.begin(); one != waiting.end(); ++one) {
         const bool counts = next == waiting.end() || rank(**one) < rank(**next);
         if (!counts || must_wait(**one)) continue;
+        if (!(*one)->is_urgent && is_behind_one_in_vain(one)) continue;
         next = one;
         if (rank(**next) == 0) break;
     }
     return next;
+}
+
+/// One that was made earlier and wants the same resource: their order is that of the line.
+bool SqlWire::is_behind_one_in_vain(Outbox::Requests::const_iterator one) const {
+    const std::string_view resource = resource_of((*one)->call);
+    if (resource.empty()) return false;
+    return std::any_of(outbox_.waiting().begin(), one, [&](const auto& earlier) {
+        return earlier->waited_in_vain && resource_of(earlier->call) == resource;
+    });
 }
 
 void SqlWire::hand_out() {

@@ -29,8 +29,8 @@ using Answer = net::Answer<Reply>;
 /// everybody. Requests for one resource go one after the other, and those that enter in the order
 /// in which they were made: so a line has that order too. What gives back goes before what wants,
 /// and a renewal waits for nobody: it names whom it is about, and never brings back who is gone.
-/// The last connection is for renewals alone; and one that waits in the server for a locked row
-/// gives up soon, and goes behind the others.
+/// The last connection is for renewals alone, and the one before it for them and for what gives
+/// back; and what waits in the server for a locked row gives up, and goes behind the others.
 ///
 /// Whatever was under way when a connection breaks is sent again on the next one, until its time is
 /// up: every request of ours may be repeated. A connection of which an exception (out of memory,
@@ -61,7 +61,8 @@ private:
         Call call;
         const bool renews = call.verb == "renew";
         const bool is_urgent = renews || call.verb == "leave";
-        std::string met = {};  ///< why an earlier copy came to nothing
+        std::string met = {};         ///< why an earlier copy came to nothing
+        bool waited_in_vain = false;  ///< in the server, and long
         bool schema_made = false;
         bool renews_many() const { return renews && call.rows.size() > 1; }
         bool forgets = false;  ///< asked by nobody: see Forgetting
@@ -91,6 +92,7 @@ private:
     void broken(Slot& slot, Moment now, Due& due);
     bool must_wait(const Request& request) const;
     Outbox::Requests::const_iterator next_to_go() const;
+    bool is_behind_one_in_vain(Outbox::Requests::const_iterator one) const;
     void hand_out();
     void ask(Slot& slot);
     void open_more(Moment now);

@@ -1,12 +1,13 @@
--- From here on this transaction waits for no row longer than so many milliseconds: a second at the
--- most, and no longer than it would have. Answers how long.
+-- From here on this transaction waits for no row longer than so many milliseconds, and no longer than
+-- it would have. Answers how long. Its commit may have to wait as well, for others that tell somebody
+-- something: whoever calls this puts the limit back.
 CREATE OR REPLACE FUNCTION holdfast_1_wait_little(patience bigint) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     usual bigint := extract(epoch FROM current_setting('lock_timeout')::interval) * 1000;
 BEGIN
     -- Nought is no limit.
-    patience := greatest(least(patience, 1000, nullif(usual, 0)), 1);
+    patience := greatest(least(patience, nullif(usual, 0)), 1);
     PERFORM set_config('lock_timeout', patience::text, true);
     RETURN patience;
 END $$;
@@ -60,13 +61,11 @@ BEGIN
 END $$;
 
 -- A copy that comes after a later renewal of the same contender only asks where it stands: it would
--- shorten what the later one has lengthened. It waits for a row a part of its lease: as long as it
--- waits, it has one of its client's few connections, which others need for theirs.
-CREATE OR REPLACE FUNCTION holdfast_1_renew(its_name text, its_nonce text, its_lease bigint,
-                                            its_serial bigint)
+-- shorten what the later one has lengthened.
+CREATE OR REPLACE FUNCTION holdfast_1_renew_in_line(its_name text, its_nonce text, its_lease bigint,
+                                                    its_serial bigint)
 RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
-    patience bigint := holdfast_1_wait_little(its_lease / 4);
     the_line holdfast_lines := holdfast_1_lock(its_name);
     now bigint := holdfast_1_now();
     one holdfast_contenders;
@@ -82,46 +81,67 @@ BEGIN
     RETURN holdfast_1_renew_one(the_line, one, now + its_lease * 1000, now);
 END $$;
 
--- Whether somebody else has the row of one of many that are renewed together, still has it after
--- so many milliseconds, and may have it for long. Else it is locked now.
-CREATE OR REPLACE FUNCTION holdfast_1_is_locked(its_name text, patience bigint) RETURNS boolean
+-- It waits for a row a part of its lease: as long as it waits, it has one of its client's few
+-- connections, which others need for theirs. But with a long lease no shorter than those who enter:
+-- whoever gives up loses its place among those who wait for the row, and they would go first.
+CREATE OR REPLACE FUNCTION holdfast_1_renew(its_name text, its_nonce text, its_lease bigint,
+                                            its_serial bigint)
+RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    usual text := current_setting('lock_timeout');
+    answer text[];
+BEGIN
+    PERFORM holdfast_1_wait_little(its_lease / 3);
+    answer := holdfast_1_renew_in_line(its_name, its_nonce, its_lease, its_serial);
+    PERFORM set_config('lock_timeout', usual, true);
+    RETURN answer;
+END $$;
+
+-- Locks the row of one of many that are renewed together, if there is one. Answers how many
+-- milliseconds are left of the patience; nothing where somebody else has the row, still has it when
+-- the patience is used up, and may have it for long.
+CREATE OR REPLACE FUNCTION holdfast_1_lock_or_skip(its_name text, patience bigint) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     its_id bytea := sha256(convert_to(its_name, 'UTF8'));
+    began bigint;
 BEGIN
     PERFORM FROM holdfast_lines WHERE id = its_id FOR UPDATE SKIP LOCKED;
-    IF FOUND OR NOT EXISTS (SELECT FROM holdfast_lines WHERE id = its_id) THEN RETURN false; END IF;
-    IF patience = 0 THEN RETURN true; END IF;
+    IF FOUND OR NOT EXISTS (SELECT FROM holdfast_lines WHERE id = its_id) THEN
+        RETURN patience;
+    END IF;
+    IF patience = 0 THEN RETURN NULL; END IF;
+    began := holdfast_1_now();
     PERFORM holdfast_1_wait_little(patience);
     BEGIN
         PERFORM FROM holdfast_lines WHERE id = its_id FOR UPDATE;
     EXCEPTION WHEN lock_not_available THEN
-        RETURN true;
+        RETURN NULL;
     END;
-    RETURN false;
+    RETURN greatest(patience - (holdfast_1_now() - began) / 1000, 0);
 END $$;
 
 -- Many in one transaction. Whoever asks sorts them by name, so that two never wait for each other.
 -- One whose row somebody else has for long is answered with a 4. It costs the others little: all
--- waits for such rows together last a moment of their lease, however many those are and whether or
--- not they were had in the end; and a wait for another row, which ends the whole request, no longer.
+-- waits for such rows together last a moment of their lease, a second at the most, however many those
+-- are and whether or not they were had in the end; and a wait for another row, which ends the whole
+-- request, no longer.
 CREATE OR REPLACE FUNCTION holdfast_1_renew_all(names text[], nonces text[], leases bigint[],
                                                 serials bigint[])
 RETURNS SETOF text[] LANGUAGE plpgsql AS $$
 DECLARE
-    patience bigint := holdfast_1_wait_little(leases[1] / 12);
-    began bigint;
-    locked boolean;
+    usual text := current_setting('lock_timeout');
+    patience bigint := holdfast_1_wait_little(least(leases[1] / 12, 1000));
+    left_over bigint;
 BEGIN
     FOR i IN 1 .. array_length(names, 1) LOOP
-        began := holdfast_1_now();
-        locked := holdfast_1_is_locked(names[i], patience);
-        patience := CASE WHEN locked THEN 0
-                    ELSE greatest(patience - (holdfast_1_now() - began) / 1000, 0) END;
-        IF locked THEN
+        left_over := holdfast_1_lock_or_skip(names[i], patience);
+        patience := coalesce(left_over, 0);
+        IF left_over IS NULL THEN
             RETURN NEXT ARRAY['4', '0', '0', '-1'];
         ELSE
-            RETURN NEXT holdfast_1_renew(names[i], nonces[i], leases[i], serials[i]);
+            RETURN NEXT holdfast_1_renew_in_line(names[i], nonces[i], leases[i], serials[i]);
         END IF;
     END LOOP;
+    PERFORM set_config('lock_timeout', usual, true);
 END $$;

@@ -102,16 +102,18 @@ RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
     ours integer := cardinality(words) - 1;
     shared_name text := convert_from(decode(words[ours + 1], 'hex'), 'UTF8');
+    usual text := current_setting('lock_timeout');
     line_id bytea;
     answer text[];
 BEGIN
     -- As a renewal does by itself, which comes too late here: the rows are locked before it.
-    IF verb = 'renew' THEN PERFORM holdfast_1_wait_little(words[3]::bigint / 4); END IF;
+    IF verb = 'renew' THEN PERFORM holdfast_1_wait_little(words[3]::bigint / 3); END IF;
     line_id := holdfast_1_from_shedlock(words[1], shared_name);
     EXECUTE 'SELECT holdfast_1_' || verb || '(' || (
         SELECT string_agg(quote_literal(words[place]), ',' ORDER BY place)
             FROM generate_series(1, ours) place) || ')' INTO answer;
     PERFORM holdfast_1_to_shedlock(line_id, shared_name);
+    IF verb = 'renew' THEN PERFORM set_config('lock_timeout', usual, true); END IF;
     RETURN answer;
 END $$;
 

@@ -242,6 +242,11 @@ protected:
                       [flight](Answer answer) { flight->complete(std::move(answer.result)); });
         return Pending<Reply>(flight).get();
     }
+    /// What finds a connection.
+    void let_go_out() {
+        Wire::Waiter nobody;
+        for (int turns = 0; turns < 10; ++turns) wire_->wait(nobody, BootClock::now() + 1ms);
+    }
     /// The first of them never ends.
     void crowd(const std::string& name) {
         for (int i = 0; i < 200; ++i) submit("enter", name);
@@ -280,10 +285,57 @@ TEST_F(OnAScriptedServer, ARenewalWaitsForNobodyHoweverManyOthersWantSomething) 
     });
     for (int i = 0; i < 10; ++i) submit("enter", std::to_string(i));
     wire_->submit({"enter", {{"several"}, {"together"}}}, [](const Answer&) {});
-    Wire::Waiter nobody;
-    for (int turns = 0; turns < 10; ++turns) wire_->wait(nobody, BootClock::now() + 1ms);
+    let_go_out();
     EXPECT_EQ(server_->asked.size(), 3U);
     EXPECT_TRUE(answer_to("renew", "cold").ok());
+}
+
+TEST_F(OnAScriptedServer, WhatGivesBackWaitsForNobodyWhoWantsSomethingElse) {
+    serve([](const Call& call) -> std::optional<Reply> {
+        if (call.verb == "enter") return std::nullopt;
+        return done;
+    });
+    for (int i = 0; i < 10; ++i) submit("enter", std::to_string(i));
+    let_go_out();
+    EXPECT_EQ(server_->asked.size(), 3U);
+    EXPECT_TRUE(answer_to("leave", "cold").ok());
+}
+
+TEST_F(OnAScriptedServer, ARenewalWaitsForNobodyHoweverManyAreGivenBack) {
+    serve([](const Call& call) -> std::optional<Reply> {
+        if (call.verb == "leave") return std::nullopt;
+        return done;
+    });
+    for (int i = 0; i < 10; ++i) submit("leave", std::to_string(i));
+    let_go_out();
+    EXPECT_EQ(server_->asked.size(), 4U);
+    EXPECT_TRUE(answer_to("renew", "cold").ok());
+}
+
+TEST_F(OnAScriptedServer, WhoWantsSomethingGoesBeforeThoseThatWaitedForALockedRow) {
+    serve([](const Call& call) {
+        if (call.rows.front().front() == "free") return done;
+        std::this_thread::sleep_for(150ms);
+        return error("again");
+    });
+    for (int i = 0; i < 3; ++i) submit("enter", "locked" + std::to_string(i));
+    EXPECT_TRUE(answer_to("enter", "free").ok());
+    const auto& asked = server_->asked;
+    EXPECT_LE(std::ranges::find(asked, "enter free") - asked.begin(), 3);
+}
+
+TEST_F(OnAScriptedServer, OneThatWaitedForALockedRowStaysBeforeThoseWhoCameLater) {
+    bool is_locked = true;
+    serve([&](const Call&) {
+        if (!std::exchange(is_locked, false)) return done;
+        std::this_thread::sleep_for(150ms);
+        return error("again");
+    });
+    wire_->submit({"enter", {{"hot", "first"}}}, [](const Answer&) {});
+    EXPECT_TRUE(answer_to({"enter", {{"hot", "second"}}}).ok());
+    const std::vector<std::string> in_order{"enter hot first", "enter hot first",
+                                            "enter hot second"};
+    EXPECT_EQ(server_->asked, in_order);
 }
 
 /// They would have all connections again and again.

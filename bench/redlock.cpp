@@ -55,9 +55,11 @@ public:
             auto& node = nodes.node(i);
             load(node, "raw_enter", scripts::enter);
             load(node, "raw_leave", scripts::leave);
-            const std::string mark = node.command({"GET", "holdfast/=run"});
-            peers_.push_back({.socket = holdfast::test::connect_to_port(node.port()),
-                              .run = mark.substr(0, mark.find(' '))});
+            std::istringstream mark(node.command({"GET", "holdfast/=run"}));
+            Peer peer{.socket = holdfast::test::connect_to_port(node.port())};
+            std::string since;
+            mark >> peer.run >> since >> peer.max_lease >> peer.set;
+            peers_.push_back(std::move(peer));
             const int one = 1;
             setsockopt(peers_.back().socket.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
         }
@@ -79,11 +81,13 @@ public:
 private:
     struct Peer {
         holdfast::test::Socket socket;
-        std::string run;
-        std::size_t lines_due = 0;  ///< of answers
+        std::string run = {};
+        std::string max_lease = {};
+        std::string set = {};
+        std::size_t answers_due = 0;
+        std::string received = {};
     };
     static constexpr std::size_t majority = 3;
-    static constexpr std::size_t lines_of_an_answer = 4;
 
     static void load(const holdfast::test::RedisServer& node, const std::string& name,
                      std::string_view script) {
@@ -97,14 +101,14 @@ private:
         for (Peer& peer : peers_) {
             std::vector<std::string> words{"FCALL", function, "5"};
             words.insert(words.end(), keys_.begin(), keys_.end());
-            words.insert(words.end(), {peer.run, "60000"});
+            words.insert(words.end(), {peer.run, peer.max_lease, peer.set});
             words.insert(words.end(), arguments.begin(), arguments.end());
             if (!holdfast::test::send_all(peer.socket, holdfast::test::to_resp(words))) {
                 throw std::runtime_error("not sent");
             }
-            peer.lines_due += lines_of_an_answer;
+            ++peer.answers_due;
         }
-        while (std::ranges::count(peers_, 0U, &Peer::lines_due) <
+        while (std::ranges::count(peers_, 0U, &Peer::answers_due) <
                static_cast<std::ptrdiff_t>(majority)) {
             read();
         }
@@ -112,18 +116,20 @@ private:
     void read() {
         std::vector<pollfd> polled;
         for (const Peer& peer : peers_) {
-            polled.push_back({.fd = peer.lines_due == 0 ? -1 : peer.socket.get(),
+            polled.push_back({.fd = peer.answers_due == 0 ? -1 : peer.socket.get(),
                               .events = POLLIN,
                               .revents = 0});
         }
         poll(polled.data(), polled.size(), -1);
         for (std::size_t i = 0; i < peers_.size(); ++i) {
             if (polled[i].revents == 0) continue;
-            std::array<char, 4096> answer{};
-            const ssize_t count = recv(polled[i].fd, answer.data(), answer.size(), 0);
-            if (count <= 0 || answer[0] == '-') throw std::runtime_error("a raw call failed");
-            const auto lines = std::count(answer.begin(), answer.begin() + count, '\n');
-            peers_[i].lines_due -= static_cast<std::size_t>(lines);
+            std::array<char, 4096> some{};
+            const ssize_t count = recv(polled[i].fd, some.data(), some.size(), 0);
+            if (count <= 0 || some[0] == '-') throw std::runtime_error("a raw call failed");
+            peers_[i].received.append(some.data(), static_cast<std::size_t>(count));
+            std::string_view rest = peers_[i].received;
+            while (holdfast::test::read_resp(rest)) --peers_[i].answers_due;
+            peers_[i].received = rest;
         }
     }
 

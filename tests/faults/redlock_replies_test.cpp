@@ -73,6 +73,8 @@ TEST_F(RedlockReplies, ALeaveThatIsLostAtOneNodeIsMadeUpForInTheBackground) {
 
 TEST_F(RedlockReplies, RenewalsThatRaceWithReleasesRecreateNothing) {
     const auto store = open_store(nodes_.url()).store;
+    // As any client's: else nobody would see to what is not waited for.
+    store->wire().make_ready();
     for (int i = 0; i < 100; ++i) {
         const Contender one{.resource = "holdfast/orders",
                             .nonce = {{std::byte{1}, static_cast<std::byte>(i)}},

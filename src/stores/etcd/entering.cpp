@@ -1,6 +1,7 @@
 #include "stores/listed/entering.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "port/sentences.hpp"
@@ -99,7 +100,12 @@ private:
         Failure unwanted{errc::unreachable, Effect::none, "nobody waits for it any more"};
         // Whoever has let it in goes on to the next one.
         is_first_in_file_ = false;
-        complete(std::move(unwanted));
+        try {
+            complete(std::move(unwanted));
+        } catch (const std::exception&) {
+            // Out of memory. It is told with the end of this, and must not keep that one from its
+            // turn.
+        }
         return false;
     }
 

@@ -26,8 +26,8 @@ using namespace std::chrono_literals;
 using verify::Instant;
 
 /// Short enough for several of them to pass in a trial.
-constexpr std::chrono::milliseconds usual_lease = 2s;
-constexpr auto between_lines = 200ms;
+constexpr std::chrono::milliseconds lease_unless_given = 2s;
+constexpr auto between_looks = 200ms;
 
 Instant in_nanoseconds(std::chrono::nanoseconds time) {
     return time.count();
@@ -79,7 +79,7 @@ private:
         manner.mutexes = 3;
         const auto longest = std::min(client_.usual_lease(), client_.usual_shared_lease());
         manner.shortest_lease = manner.longest_lease =
-            options_.lease.value_or(std::min(usual_lease, longest));
+            options_.lease.value_or(std::min(lease_unless_given, longest));
         manner.moment = 12ms;
         manner.long_one_in = 100;
         manner.longest_hold =
@@ -177,7 +177,7 @@ private:
     }
     void show_progress() {
         if (verify::now() < next_line_) return;
-        next_line_ = verify::now() + in_nanoseconds(between_lines);
+        next_line_ = verify::now() + in_nanoseconds(between_looks);
         constexpr Instant second = 1'000'000'000;
         line_.show(formatted("verifying {}: {} of {} s", trial_.store,
                              (verify::now() - trial_.begin) / second,

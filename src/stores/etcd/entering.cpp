@@ -16,7 +16,7 @@ namespace holdfast::inline v0::etcd {
 namespace {
 
 using Answer = EtcdWire::AnswerTo<messages::TxnRequest>;
-using Line = std::vector<Neighbour>;
+using Neighbours = std::vector<Neighbour>;
 using Operations = google::protobuf::RepeatedPtrField<messages::RequestOp>;
 using Verdict = Judgement::Verdict;
 
@@ -204,7 +204,7 @@ private:
         for (std::size_t i = 0; i < admitted; ++i) add_admitted(protocol, i, made_by_);
         if (!plan_.last_waits) return finish(protocol);
         const auto& pairs = response.responses(0).response_range().kvs();
-        Line line = line_in(pairs, last_start());
+        Neighbours line = line_in(pairs, last_start());
         // The one before it may be of another line, whose name begins like this one's, or be about
         // to leave because it disagrees with those before it.
         const bool hidden = line.size() < static_cast<std::size_t>(pairs.size());
@@ -225,11 +225,11 @@ private:
         if (!answer.result.ok()) return fail_unknown(answer.result.failure());
         judge_last(protocol, line_of_last(answer.result.value()));
     }
-    Line line_of_last(const messages::TxnResponse& response) const {
+    Neighbours line_of_last(const messages::TxnResponse& response) const {
         return line_in(response.responses(0).response_range().kvs(), last_start());
     }
 
-    void judge_last(Protocol& protocol, const Line& line) {
+    void judge_last(Protocol& protocol, const Neighbours& line) {
         judged(protocol, entrant(plan_.last(), made_by_), line, made_by_);
     }
 
@@ -250,7 +250,7 @@ private:
         const auto& response = answer.result.value();
         if (response.succeeded()) return take_out(protocol, plan_.last());
         sent_ = answer.sent;
-        const Line line = line_of_last(response);
+        const Neighbours line = line_of_last(response);
         const bool there =
             std::ranges::find(line, keys_[plan_.last()], &Neighbour::node) != line.end();
         // Else an earlier copy of the request has done it.
@@ -261,14 +261,14 @@ private:
     void seen(Protocol& protocol, const messages::TxnResponse& response) {
         seen_at_ = response.header().revision();
         if (is_guarded(response)) return fail(withdrawn());
-        const std::vector<Line> lines = lines_in(response);
+        const std::vector<Neighbours> lines = lines_in(response);
         const bool changed = change_slots(protocol, lines);
         const auto own = std::ranges::find(lines.front(), keys_[0], &Neighbour::node);
         changed || own == lines.front().end() ? look(protocol, lines) : found(protocol, lines);
     }
 
     /// Where a key of this client is there that it does not know of any more. Whether it was so.
-    bool change_slots(Protocol& protocol, const std::vector<Line>& lines) {
+    bool change_slots(Protocol& protocol, const std::vector<Neighbours>& lines) {
         bool changed = false;
         for (std::size_t i = 0; i < contenders_.size(); ++i) {
             const auto own = std::ranges::find(lines[i], keys_[i], &Neighbour::node);
@@ -289,8 +289,8 @@ private:
         return false;
     }
 
-    std::vector<Line> lines_in(const messages::TxnResponse& response) const {
-        std::vector<Line> lines;
+    std::vector<Neighbours> lines_in(const messages::TxnResponse& response) const {
+        std::vector<Neighbours> lines;
         for (std::size_t i = 0; i < contenders_.size(); ++i) {
             const auto& listed = response.responses(static_cast<int>(2 * i + 1)).response_range();
             lines.push_back(line_in(listed.kvs(), line_start(contenders_[i].resource)));
@@ -299,7 +299,7 @@ private:
     }
 
     /// An earlier copy of the request has done it, or it was entered before.
-    void found(Protocol& protocol, const std::vector<Line>& lines) {
+    void found(Protocol& protocol, const std::vector<Neighbours>& lines) {
         for (std::size_t i = 0; i < contenders_.size(); ++i) {
             const auto own = std::ranges::find(lines[i], keys_[i], &Neighbour::node);
             if (own == lines[i].end()) break;
@@ -317,7 +317,7 @@ private:
     }
 
     /// Where they would stand, each at the end of its line.
-    void look(Protocol& protocol, const std::vector<Line>& lines) {
+    void look(Protocol& protocol, const std::vector<Neighbours>& lines) {
         for (std::size_t i = 0; i < contenders_.size(); ++i) {
             const auto judgement = listed::judge_newcomer(lines[i], contenders_[i]);
             if (judgement.verdict == Verdict::conflict) {

@@ -24,7 +24,8 @@ public:
     std::optional<std::string> page(const std::string& request) {
         while (!dial_.established()) {
             if (dial_.advance() || is_late()) return std::nullopt;
-            if (!dial_.established()) wait(dial_.socket() ? dial_.socket()->wanted() : POLLIN);
+            if (!dial_.established())
+                wait(dial_.socket() ? dial_.socket()->wanted() : short{POLLIN});
         }
         // Less than any socket takes at once.
         if (net::write_all(*dial_.socket(), request).bytes != request.size()) return std::nullopt;
@@ -37,7 +38,7 @@ private:
     std::optional<std::string> read_all() {
         constexpr std::size_t enough = 1 << 20;
         std::string text;
-        std::array<char, 16 * 1024> buffer{};
+        std::array<char, 16384> buffer{};
         while (!is_late() && text.size() < enough) {
             const auto transfer = dial_.socket()->read(buffer.data(), buffer.size());
             text.append(buffer.data(), transfer.bytes);

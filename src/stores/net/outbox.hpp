@@ -54,8 +54,8 @@ public:
     /// them: then the others are in order still.
     template <class GoFirst>
     void put_first(GoFirst go_first) {
-        std::ranges::stable_partition(waiting_,
-                                      [&](const auto& request) { return go_first(*request); });
+        std::stable_partition(waiting_.begin(), waiting_.end(),
+                              [&](const auto& request) { return go_first(*request); });
     }
     /// It is under way from now on.
     std::unique_ptr<Request> take(typename Requests::const_iterator place, Moment now) {

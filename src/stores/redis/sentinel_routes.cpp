@@ -31,9 +31,9 @@ namespace {
 using namespace std::chrono_literals;
 
 /// How often the sentinels are asked while there is trouble.
-constexpr auto look_interval = 100ms;
+constexpr auto question_interval = 100ms;
 /// How long those that do not answer are waited for, once another one has.
-constexpr auto grace = 200ms;
+constexpr auto time_for_the_others = 200ms;
 /// How long a master in doubt is not believed when nobody answers to that: no longer than half of
 /// the time of a request, which is to be answered after it. Whoever answers is waited for as ever.
 constexpr std::chrono::nanoseconds time_in_doubt = 200ms;
@@ -168,7 +168,8 @@ public:
         if (doubt_) first = std::min(first, doubt_->look);
         if (doubt_ && BootClock::now() < doubt_->ends) first = std::min(first, doubt_->ends);
         if (looking_ && is_nobody_asked()) return BootClock::now();
-        if (looking_) return first_answer_ ? std::min(first, *first_answer_ + grace) : first;
+        if (looking_)
+            return first_answer_ ? std::min(first, *first_answer_ + time_for_the_others) : first;
         if (is_look_wanted(BootClock::now(), wanted)) return std::min(first, next_look_);
         if (nodes_.empty()) return first;
         if (may_be_another()) first = std::min(first, next_idle_look_);
@@ -238,7 +239,7 @@ private:
         named_.clear();
         first_answer_.reset();
         for (const auto& sentinel : informants_) sentinel->ask(now);
-        next_look_ = now + look_interval;
+        next_look_ = now + question_interval;
         next_idle_look_ = now + idle_interval;
     }
 
@@ -263,7 +264,7 @@ private:
     /// Once all have answered that will: right after a failover the one that led it may be the only
     /// one that knows.
     void decide(Moment now, Due& due) {
-        const bool late = first_answer_ && now >= *first_answer_ + grace;
+        const bool late = first_answer_ && now >= *first_answer_ + time_for_the_others;
         if (!is_nobody_asked() && !late) return;
         looking_ = false;
         std::erase_if(deposed_, [&](const Deposed& one) { return now >= one.until; });

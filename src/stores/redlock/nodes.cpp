@@ -58,6 +58,7 @@ std::chrono::milliseconds max_lease_of(const StoreUrl& url) {
 /// By FNV-1a. Named by its addresses, or by the parameter where these differ from client to client.
 std::string set_of(const StoreUrl& url, const std::vector<redis::Address>& addresses) {
     std::vector<std::string> names;
+    names.reserve(addresses.size());
     for (const redis::Address& one : addresses) names.push_back(place_of(one));
     std::ranges::sort(names);
     if (const auto name = url.text("set")) names = {"set", *name};

@@ -61,13 +61,13 @@ struct Renewing {
     /// What one of the requests was answered. Whether it was the last.
     bool take(std::span<const std::size_t> which, Result<std::vector<Standing>> result) {
         const std::lock_guard guard(mutex);
+        for (std::size_t i = 0; i < which.size(); ++i) {
+            standings[which[i]] = result.ok() ? result.value()[i] : unanswered();
+        }
         if (result.ok()) {
             any_answered = true;
         } else {
             failure = std::move(result).failure();
-        }
-        for (std::size_t i = 0; i < which.size(); ++i) {
-            standings[which[i]] = result.ok() ? result.value()[i] : unanswered();
         }
         return --due == 0;
     }

@@ -306,7 +306,7 @@ SqlWire::Outbox::Requests::const_iterator SqlWire::next_to_go() const {
 }
 
 /// One that was made earlier and wants the same resource: their order is that of the line.
-bool SqlWire::is_behind_one_in_vain(Outbox::Requests::const_iterator one) const {
+bool SqlWire::is_behind_one_in_vain(const Outbox::Requests::const_iterator& one) const {
     const std::string_view resource = resource_of((*one)->call);
     if (resource.empty()) return false;
     return std::any_of(outbox_.waiting().begin(), one, [&](const auto& earlier) {

@@ -92,7 +92,7 @@ private:
     void broken(Slot& slot, Moment now, Due& due);
     bool must_wait(const Request& request) const;
     Outbox::Requests::const_iterator next_to_go() const;
-    bool is_behind_one_in_vain(Outbox::Requests::const_iterator one) const;
+    bool is_behind_one_in_vain(const Outbox::Requests::const_iterator& one) const;
     void hand_out();
     void ask(Slot& slot);
     void open_more(Moment now);

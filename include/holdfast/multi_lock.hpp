@@ -4,6 +4,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <holdfast/export.hpp>
@@ -35,8 +36,8 @@ public:
     Attempt try_acquire_for(Wait patience, std::stop_token stop = {});
     template <class ClockType, class Duration>
     Attempt try_acquire_until(const std::chrono::time_point<ClockType, Duration>& deadline,
-                              const std::stop_token& stop = {}) {
-        return try_acquire_for(Wait::until(deadline), stop);
+                              std::stop_token stop = {}) {
+        return try_acquire_for(Wait::until(deadline), std::move(stop));
     }
     void async_acquire(OnAcquired done, std::stop_token stop = {});
     void async_try_acquire_for(Wait patience, OnAcquired done, std::stop_token stop = {});

@@ -4,6 +4,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include <holdfast/export.hpp>
 #include <holdfast/hold.hpp>
@@ -60,8 +61,8 @@ public:
     Attempt try_acquire_for(Wait patience, std::stop_token stop = {});
     template <class ClockType, class Duration>
     Attempt try_acquire_until(const std::chrono::time_point<ClockType, Duration>& deadline,
-                              const std::stop_token& stop = {}) {
-        return try_acquire_for(Wait::until(deadline), stop);
+                              std::stop_token stop = {}) {
+        return try_acquire_for(Wait::until(deadline), std::move(stop));
     }
     /// Waits without a thread. `done` is always called, once, on the client's callback thread.
     void async_acquire(OnAcquired done, std::stop_token stop = {});

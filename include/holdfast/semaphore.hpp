@@ -5,6 +5,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 #include <holdfast/export.hpp>
 #include <holdfast/hold.hpp>
@@ -36,8 +37,8 @@ public:
     Attempt try_acquire_for(Wait patience, std::uint32_t permits = 1, std::stop_token stop = {});
     template <class ClockType, class Duration>
     Attempt try_acquire_until(const std::chrono::time_point<ClockType, Duration>& deadline,
-                              std::uint32_t permits = 1, const std::stop_token& stop = {}) {
-        return try_acquire_for(Wait::until(deadline), permits, stop);
+                              std::uint32_t permits = 1, std::stop_token stop = {}) {
+        return try_acquire_for(Wait::until(deadline), permits, std::move(stop));
     }
     void async_acquire(OnAcquired done, std::uint32_t permits = 1, std::stop_token stop = {});
     void async_try_acquire_for(Wait patience, OnAcquired done, std::uint32_t permits = 1,
